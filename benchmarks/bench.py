@@ -154,6 +154,15 @@ class Bench:
         timeline = self.made("nsys_sqlite", n)
         ours, theirs = [TRIAGE, "diagnose", str(timeline), "-f", "json"], python(SQLITE.format(path=str(timeline)))
         self.case(f"Nsight Systems SQLite, {n:,} kernels, -f json / read_sql of its tables", ours, theirs, None)
+        n = 140 // self.small
+        trace = self.made("torch_trace", n)
+        theirs = python(f"import json; json.load(open({str(trace)!r}, encoding='utf-8'))")
+        self.case(
+            f"PyTorch trace of {n:,} MB, -f json / json.load",
+            [TRIAGE, "diagnose", str(trace), "-f", "json"],
+            theirs,
+            None,
+        )
 
     def length(self) -> None:
         """Many workloads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -97,6 +98,65 @@ def nsys_sqlite(folder: Path, kernels: int) -> Path:
             thread.range(f"step {step}", begun)
         session.write(path)
     return path
+
+
+def torch_trace(folder: Path, megabytes: int) -> Path:
+    """A trace of torch.profiler with Python stacks: of ten rows one is a kernel, one its call, one the operator."""
+    path = folder / f"torch-{megabytes}.pt.trace.json"
+    if path.exists():
+        return path
+    part = path.with_suffix(".part")
+    with part.open("w", encoding="utf-8") as f:
+        device = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+        f.write(
+            json.dumps({"schemaVersion": 1, "deviceProperties": [device], "with_stack": 1})[:-1] + ', "traceEvents": ['
+        )
+        number = 0
+        while f.tell() < megabytes * MILLION:
+            f.write(",\n".join(json.dumps(row) for k in range(1000) for row in _operator(number + k)) + ",\n")
+            number += 1000
+        f.write(json.dumps({"ph": "i", "name": "Record Window End", "ts": 0.0}) + "]}\n")
+    part.rename(path)
+    return path
+
+
+def _operator(number: int) -> list[dict[str, object]]:
+    """The rows of one operator, 30 us each: five Python functions, the operator, its call, its kernel, the arrow between them."""
+    begun, width = 30.0 * number, 1024 << number % 3
+
+    def row(cat: str, name: str, ts: float, dur: float, pid: int = 77, **args: object) -> dict[str, object]:
+        return {
+            "ph": "X",
+            "cat": cat,
+            "name": name,
+            "pid": pid,
+            "tid": pid or 7,
+            "ts": round(begun + ts, 3),
+            "dur": dur,
+            "args": args,
+        }
+
+    stack = [
+        row(
+            "python_function",
+            f"torch/nn/modules/module.py({1500 + k}): _call_impl",
+            k / 10,
+            24 - k,
+            **{"Python id": k, "Ev Idx": number},
+        )
+        for k in range(5)
+    ]
+    place = {"device": 0, "stream": 7, "correlation": number + 1, "grid": [1056, 1, 1], "block": [256, 1, 1]}
+    dims = {"Input Dims": [[8192, 1024], [1024, width]], "Input type": ["c10::BFloat16"] * 2, "External id": number}
+    flow = {"ph": "s", "id": number, "cat": "ac2g", "name": "ac2g", "pid": 77, "tid": 77}
+    return [
+        *stack,
+        row("cpu_op", "aten::mm", 6, 12, **dims),
+        row("cuda_runtime", "cudaLaunchKernel", 10, 4, correlation=number + 1, **{"External id": number}),
+        row("kernel", f"nvjet_hsh_{64 << number % 3}x128_64x4_TNT", 16, 12.5, 0, **place),
+        {**flow, "ts": begun + 10},
+        {**flow, "ph": "f", "pid": 0, "tid": 7, "ts": begun + 16},
+    ]
 
 
 def frame(folder: Path, markers: int) -> Path:
@@ -201,5 +261,5 @@ def _write(frame: pd.DataFrame, path: Path, sep: str) -> None:
 if __name__ == "__main__":  # python benchmarks/inputs.py FOLDER KIND NUMBER...: makes one, prints its path
     folder, kind, *numbers = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    made = (generic, gpu_trace, ncu_raw, captures, ncu_rep, nsys_sqlite, frame)
+    made = (generic, gpu_trace, ncu_raw, captures, ncu_rep, nsys_sqlite, torch_trace, frame)
     print({f.__name__: f for f in made}[kind](Path(folder), *map(int, numbers)))

@@ -23,8 +23,8 @@ The baseline is `pandas.read_csv` of the same file with its C engine. From panda
 triage then does too. Design decisions: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
 
 Other programs here: `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
-Compute reports against their raw page), `simulated_kernels.py` (synthetic kernels with known causes), `occupancy_sweep.py`,
-`fuzz_atheris.py`.
+Compute reports against their raw page), `simulated_kernels.py` (synthetic kernels with known causes), `stalls.py` (stalls
+followed to their cause in any reports), `occupancy_sweep.py`, `fuzz_atheris.py`.
 """
 
 

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_captures"
 SHARED = ROOT.parent / "shared"  # beside the checkout, never part of it
 CORPUS = SHARED / "corpus"
-FORMATS = ("terminal", "markdown", "jira", "html", "json", "csv", "junit")
+FORMATS = ("terminal", "brief", "markdown", "jira", "html", "json", "csv", "junit")
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not beside this checkout")
 
 

@@ -7,6 +7,7 @@
 #   TRIAGE_AGAINST    branch that a pull request is held against; without it the builds before on the same branch
 #   TRIAGE_SCOPE      what was captured, where one history holds several things
 #   TRIAGE_ALLOWED    least slow-down that fails, such as 3%; without it any that is more than noise
+#   TRIAGE_STRICT     1: inconclusive markers fail, too
 #   TRIAGE_OUT        folder for comment.md, junit.xml and gate.json (triage-out)
 #   TRIAGE_COMMENT    github or gitlab: post comment.md; needs the service's token, TRIAGE_PROJECT and TRIAGE_NUMBER
 #   TRIAGE            the command itself (triage)
@@ -26,6 +27,7 @@ $triage history add "${captures[@]}" "${which[@]}" || exit 2
 
 gate=("${which[@]}")
 [ -z "${TRIAGE_AGAINST:-}" ] || gate+=(--against "$TRIAGE_AGAINST")
+[ -z "${TRIAGE_STRICT:-}" ] || gate+=(--strict)
 [ -z "${TRIAGE_ALLOWED:-}" ] || gate+=(--fail-on-regression "$TRIAGE_ALLOWED")
 $triage history gate "${gate[@]}"
 code=$?

@@ -59,7 +59,7 @@ def test_a_real_client_is_answered(tmp_path: Path) -> None:
 
     async def asked(client: Any) -> None:
         tools = {t.name: t for t in (await client.list_tools()).tools}
-        assert set(tools) == {"diagnose", "explain", "compare", "facts", "occupancy", "next_capture"}
+        assert set(tools) == {"brief", "diagnose", "explain", "compare", "facts", "occupancy", "next_capture"}
         assert all(t.description for t in tools.values())
         assert set(tools["diagnose"].input_schema["properties"]) == {"path", "start", "count", "device", "marker"}
         found = answer(await client.call_tool("diagnose", {"path": "a.csv"}))
@@ -149,3 +149,9 @@ def test_answers_stay_short_and_the_rest_is_on_demand(tmp_path: Path) -> None:
     assert len(json.dumps(tools.facts(frame, count=200))) <= MAX_ANSWER_CHARS
     assert len(json.dumps(tools.next_capture(frame))) <= MAX_ANSWER_CHARS
     assert len(tools.explain("texture-latency", frame)) <= MAX_ANSWER_CHARS + 100
+
+
+def test_an_item_says_where_and_what_is_awaited_there() -> None:
+    items = Tools([SAMPLES]).diagnose("ncu-rep/transpose.ncu-rep")["todo"]
+    at = [line for item in items for line in item.get("at", ())]
+    assert any("waits for the global load (LDG) of argument 1 (const float*) at transpose.cu:12" in line for line in at)

@@ -88,7 +88,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", [f for f in FORMATS if f != "brief"])  # which is bounded, and fills no disk
 def test_disk_full(tiny_disk: Path, big: Path, fmt: str) -> None:
     p = run("diagnose", big, "-f", fmt, "-o", tiny_disk / "r.out", "--full", "--top", 200)
     one_line(p)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import cubins
+from tests.helpers import cubins, sass
 from tests.helpers import ncu_reports as w
 from triage.capture import timeline
 from triage.capture.source import Source
 from triage.dialects.nvidia.report import code, container, elf, launches, line_table
+from triage.dialects.nvidia.report.hot_spots import Spots
+from triage.dialects.nvidia.sass.body import Budget
 from triage.ground.errors import BadCapture, TriageError
 from triage.reading import reader
 
@@ -133,3 +135,24 @@ def test_a_timeline_of_thousands_of_devices_is_damaged(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(BadCapture, match="work on 1,024 devices"):
         reader.read(str(path))
+
+
+def test_code_that_is_visited_is_bounded_over_a_whole_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops within loops, awaited at every instruction of every launch: the visits of all of them come from one budget."""
+    size = 400
+    body = b"".join(sass.jump(sass.BRA, -16 * (i + 1), guard=0) for i in range(size - 8))
+    body += sass.word(sass.FADD, 5, 4, 3, waits=(0, 1, 2, 3, 4)) * 8
+    monkeypatch.setattr(Budget.__init__, "__defaults__", (20_000,))
+    codes, results = [], []
+    for k in range(1, 21):
+        base = 0x1000_0000 * k
+        samples = {base + 16 * (size - 8 + i): 9 - i for i in range(8)}
+        counted = {"launch__function_pcs": {0: base}, "smsp__pcsamp_warps_issue_stalled_long_scoreboard": samples}
+        codes.append(w.Code(k, cubins.cubin({"k": body}, sm=80), functions=[("k", base, 1)]))
+        results.append(w.Launch("k(int)", {"gpu__time_duration.sum": 1}, counted, mangled="k", code=k))
+    spots = Spots(container.load(Source("a.ncu-rep", w.report(results, codes=codes))))
+    answers = [spots(row, ["stall.top_share"])[0].waits_unknown for row in range(20)]
+    assert answers[0] == "nothing sets the scoreboards that it waits for"
+    assert answers[-1] == "more code than is followed in one report"
+    launch = spots.launch(0)
+    assert launch is not None and launch[1].exhausted

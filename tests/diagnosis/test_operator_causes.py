@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import SAMPLES
 from triage.api import diagnose
+from triage.diagnosis import operator_facts
 
 SAMPLE = SAMPLES / "pytorch-trace" / "training.pt.trace.json"
 OF_TRACES = {
@@ -23,6 +26,21 @@ def _causes(path: Path) -> set[str]:
 
 def test_the_sample_shows_its_causes() -> None:
     assert {"dataloader-wait", "exposed-communication", "matrix-unused", "unfused-attention"} <= _causes(SAMPLE)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "fp32"),
+    [
+        ("volta_sgemm_128x64_tn", True),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x256x8_ffma", True),
+        ("igemm_bwd_data_gtcx_nhwc_fp32_bx0", True),
+        ("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2", False),
+        ("cutlass_80_tensorop_bf16_s16816gemm_bf16_fp32_128x128", False),
+        ("ampere_h16816gemm_128x64", False),
+    ],
+)
+def test_fp32_is_the_type_of_the_arguments(kernel: str, fp32: bool) -> None:
+    assert bool(operator_facts._FP32_RE.search(kernel)) is fp32
 
 
 def test_a_healthy_trace_is_silent(tmp_path: Path) -> None:

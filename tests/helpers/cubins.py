@@ -37,8 +37,19 @@ def unit(folder: str, file: str, functions: Mapping[str, Rows], size: int) -> tu
     return struct.pack("<I", len(begin + body)) + begin + body, at
 
 
-def cubin(functions: Mapping[str, int], lines: tuple[str, str, Mapping[str, Rows]] | None = None) -> bytes:
-    """functions: name -> bytes of code. lines: (folder, file, rows per function). Symbol n is function n, from 1 on."""
+def cubin(
+    functions: Mapping[str, int | bytes],
+    lines: tuple[str, str, Mapping[str, Rows]] | None = None,
+    *,
+    sm: int = 0,
+    info: Mapping[str, bytes] | None = None,
+    linked: int = 0,
+) -> bytes:
+    """functions: name -> code, or bytes of it. lines: (folder, file, rows per function). Symbol n is function n, from 1 on.
+
+    info: name -> its section .nv.info. linked: load address of the first function, which its symbol and the line table have.
+    """
+    code = {n: bytes(c) if isinstance(c, int) else c for n, c in functions.items()}
     names = list(functions)
     sections: list[tuple[str, int, bytes, int, int]] = [("", 0, b"", 0, 0)]  # name, type, content, link, info
     strtab = b"\0" + b"".join(n.encode() + b"\0" for n in names)
@@ -46,18 +57,23 @@ def cubin(functions: Mapping[str, int], lines: tuple[str, str, Mapping[str, Rows
     symbols = bytes(24)
     for i, name in enumerate(names):
         start = strtab.index(b"\0" + name.encode() + b"\0") + 1
-        symbols += struct.pack("<IBBHQQ", start, 0x12, 0, first + i, 0, functions[name])
+        value = linked + 0x1000 * i if linked else 0
+        symbols += struct.pack("<IBBHQQ", start, 0x12, 0, first + i, value, len(code[name]))
     sections += [(".strtab", 3, strtab, 0, 0), (".symtab", 2, symbols, 1, 1)]
     if lines is not None:
-        table, at = unit(*lines, size=max(functions.values()))
+        table, at = unit(*lines, size=max(map(len, code.values())))
+        for where, name in at.items() if linked else ():
+            place = struct.pack("<Q", linked + 0x1000 * names.index(name))
+            table = table[:where] + place + table[where + 8 :]
         places = b"".join(struct.pack("<QQ", where, (names.index(n) + 1) << 32 | 2) for where, n in at.items())
         sections += [(".debug_line", 1, table, 0, 0), (".rel.debug_line", 9, places, 2, 3)]
     sections.append((".note", 7, b"", 0, 0))
-    sections += [(f".text.{n}", 1, bytes(size), 0, 0) for n, size in functions.items()]
-    return _file(sections)
+    sections += [(f".text.{n}", 1, words, 0, 0) for n, words in code.items()]
+    sections += [(f".nv.info.{n}", 0x70000000, content, 0, 0) for n, content in (info or {}).items()]
+    return _file(sections, sm)
 
 
-def _file(sections: list[tuple[str, int, bytes, int, int]]) -> bytes:
+def _file(sections: list[tuple[str, int, bytes, int, int]], sm: int) -> bytes:
     names = b"\0"
     sections = [*sections, (".shstrtab", 3, b"", 0, 0)]
     starts = []
@@ -70,5 +86,5 @@ def _file(sections: list[tuple[str, int, bytes, int, int]]) -> bytes:
         table += struct.pack("<IIQQQQIIQQ", start, kind, 0, 0, 64 + len(content), len(data), link, info, 0, 0)
         content += data
     head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQ", 2, 190, 1, 0, 0, 64 + len(content))
-    head += struct.pack("<IHHHHHH", 0, 64, 0, 0, 64, len(sections), len(sections) - 1)
+    head += struct.pack("<IHHHHHH", sm, 64, 0, 0, 64, len(sections), len(sections) - 1)
     return head + content + table

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tests.helpers import cubins, ncu_pages
+from tests.helpers import cubins, ncu_pages, sass
 
 Value: TypeAlias = "str | int | float"
 MAGIC = b"NVR\0"
@@ -251,6 +251,27 @@ __global__ void transpose_naive(const T* in, T* out, int w, int h)
 """
 
 
+def code() -> bytes:
+    """Thirteen instructions of the kernel: a load (line 12), and a store (line 13) that waits for it."""
+    s = sass
+    words = [
+        s.word(s.S2R, 0, sets=0),
+        s.word(s.S2R, 3, sets=1),
+        s.word(s.IMAD, 5, 3, 0, s.RZ, waits=(0, 1)),
+        s.word(s.MOV, 7, b=0, low=s.constant(0x170)),
+        s.word(s.IMAD_WIDE, 2, 5, 0, 9, low=s.constant(0x160)),
+        s.word(s.LDG_UR, 9, 2, 0, 4, sets=2, high=s.wide(4)),
+        s.word(s.IMAD, 6, 0, 7, 3),
+        s.word(s.NOP),
+        s.word(s.IMAD_WIDE, 10, 6, 0, 9, low=s.constant(0x168)),
+        s.word(s.STG, 0, 10, 9, 4, waits=(2,), high=s.wide(4)),
+        s.word(s.EXIT),
+        s.jump(s.BRA, -16),
+        s.word(s.NOP),
+    ]
+    return b"".join(words)
+
+
 def sample() -> bytes:
     """The sample capture: the launches of the raw page that lies beside it, and what rules would say of them."""
     from tests.conftest import SAMPLES
@@ -295,7 +316,12 @@ def sample() -> bytes:
         codes=[
             Code(
                 1,
-                cubins.cubin({NAIVE: 13 * 16}, ("/home/me/src", "transpose.cu", {NAIVE: rows})),
+                cubins.cubin(
+                    {NAIVE: code()},
+                    ("/home/me/src", "transpose.cu", {NAIVE: rows}),
+                    sm=86,
+                    info={NAIVE: sass.info([(0, 8), (8, 8), (16, 4), (20, 4)])},
+                ),
                 {"/home/me/src/transpose.cu": SOURCE},
                 [(NAIVE, BASE, 1)],
             )

@@ -180,13 +180,19 @@ def test_another_branch_is_held_against_the_main_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_single_runs_have_an_assumed_noise(tmp_path: Path) -> None:
-    file = builds(tmp_path, 2, slow_from=1, factor=1.2, runs=1)
+    file = builds(tmp_path, 2, slow_from=1, factor=1.3, runs=1)
     done = verbs("gate", "--history", file)
     assert done.return_value == 1
     assert "c001: Frame # / Light" in done.stderr
     assert "noise not measured" in " ".join(done.stdout.split())
-    (tmp_path / "b").mkdir()
-    assert verbs("gate", "--history", builds(tmp_path / "b", 2, slow_from=1, factor=1.02, runs=1)).return_value == 0
+    for factor, codes in ((1.1, (0, 1)), (1.02, (0, 0))):
+        (tmp_path / str(factor)).mkdir()
+        file = builds(tmp_path / str(factor), 2, slow_from=1, factor=factor, runs=1)
+        assert (
+            verbs("gate", "--history", file).return_value,
+            verbs("gate", "--history", file, "--strict").return_value,
+        ) == codes
+    assert "first build, nothing" in verbs("gate", "--history", file, "--strict", "--build", "c000").stdout
 
 
 def test_the_same_capture_is_one_run(tmp_path: Path) -> None:

@@ -114,6 +114,44 @@ def test_budgets_fail_where_something_may_fail(home: Path) -> None:
     assert verbs("diagnose", FRAME, "--fail-on", "critical").return_value == 1
 
 
+def test_a_target_says_what_brings_the_frame_under(home: Path) -> None:
+    (home / "triage.toml").write_text('[budget]\nframe = 99\n"Particles" = {ms = 0.5, owner = "@vfx"}\n"Nothing" = 1\n')
+    done = verbs("diagnose", FRAME, "--target", "12.5ms", "-f", "json", "--fail-on", "budget")
+    assert done.return_value == 1
+    budgets = {e["marker"]: e for e in json.loads(done.stdout)["frame"]["budgets"]}
+    frame, particles = budgets["frame"], budgets["Particles"]
+    assert (
+        frame["allowed_ns"] == 12.5e6
+        and frame["over_ns"] > 0
+        and frame["saves_ns"] >= frame["over_ns"]
+        and frame["items"][0] == 1
+    )
+    assert particles["owner"] == "@vfx" and 0 < particles["saves_ns"] < particles["over_ns"]
+    assert budgets["Nothing"]["matched"] == 0
+    for form in ("terminal", "markdown", "jira", "html"):
+        assert "over by" in verbs("diagnose", FRAME, "--target", "12.5", "-f", form).stdout
+    junit = verbs("diagnose", FRAME, "--target", "60fps", "-f", "junit").stdout
+    assert '<testcase classname="budget" name="frame"' in junit and 'type="budget"' in junit
+    assert verbs("diagnose", FRAME, "--target", "99ms", "--fail-on", "budget", "--marker", "Terrain*").return_value == 0
+
+
+@pytest.mark.parametrize("text", ["0", "16.6 s s", "-5ms", "nan", "1e3", "99999999999"])
+def test_a_target_is_a_time(home: Path, text: str) -> None:
+    assert "expected a time such as 16.6ms" in str(verbs("diagnose", FRAME, "--target", text).exception)
+
+
+def test_a_cause_in_markers_of_two_owners_becomes_two_tickets(home: Path) -> None:
+    (home / "triage.toml").write_text('scope = "game"\n[owners]\n"Particles" = "@vfx"\n"*" = "@rendering"\n')
+    verbs("tickets", FRAME, "-o", home / "t")
+    tickets = [
+        t
+        for t in json.loads((home / "t" / "tickets.json").read_text())["tickets"]
+        if t["title"].startswith("ROP-bound")
+    ]
+    assert {t["owner"] for t in tickets} == {"@vfx", "@rendering"} and len({t["fingerprint"] for t in tickets}) == 2
+    assert not any("Particles" in w for t in tickets if t["owner"] != "@vfx" for w in t["workloads"])
+
+
 def test_owners_stand_in_tickets(home: Path) -> None:
     (home / "triage.toml").write_text('scope = "game"\n[owners]\n"*" = "@rendering"\n')
     verbs("tickets", FRAME, "-o", home / "t")
@@ -162,6 +200,8 @@ def test_where_it_is_looked_for(home: Path) -> None:
         ("scope =", "triage.toml: "),
         ("[budgets]\na = '3'", "budgets.a '3' is no number of milliseconds"),
         ("[budgets]\na = -1", "budgets.a -1 is no number"),
+        ("[budget]\na = {owner = 'o'}", "budget.a None is no number of milliseconds"),
+        ("[budget]\na = {ms = 1, owner = 2}", "budget.a.owner must be a text"),
         ("[owners]\na = 1", "owners.a must be a text"),
         ("accepted = [1]", "accepted[0] must be a table"),
         ("[[accepted]]\ncause = 'x'\nowner = 'o'\nexpires = 2027-01-01", "accepted[0] has no reason"),

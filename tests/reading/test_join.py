@@ -106,3 +106,21 @@ def test_names_that_mean_the_same(one: str, other: str) -> None:
 )
 def test_names_that_do_not(one: str, other: str) -> None:
     assert join.key(one) != join.key(other)
+
+
+def test_a_trace_of_torch_takes_counters_by_the_kernels_name(tmp_path: Path) -> None:
+    """torch.profiler writes `float const*` where Nsight Compute writes `const float *`."""
+    kernel = "void layer_norm<float, 256>(float const*, float*, int)"
+    rows = []
+    for i in range(40):
+        place = {"device": 0, "stream": 7, "correlation": i + 1, "grid": [1056, 1, 1], "block": [256, 1, 1]}
+        rows.append(
+            {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": 100 * i, "dur": 70, "args": place}
+        )
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}], "traceEvents": rows}))
+    (both,) = join.joined([reader.read(str(path)), reader.read(str(report(tmp_path)))])
+    assert both.facts["vram.throughput"].tolist() == [0.725] and both.facts["gpu.time"].tolist() == [40 * 70_000]
+    doc = json.loads(run("diagnose", path, tmp_path / "counters.ncu-rep", "-f", "json", "--full").stdout)
+    (workload,) = doc["workloads"]
+    assert workload["limiter_class"] == "memory" and workload["self_ns"] == 40 * 70_000

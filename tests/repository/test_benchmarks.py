@@ -74,7 +74,7 @@ def test_the_page_says_who_else_was_at_work(part: dict[str, ModuleType], load: f
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("frame", ["40"]), ("captures", ["2", "3"])]
+    ("kind", "args"), [("gpu_trace", ["20", "30"]), ("ncu_raw", ["5", "40"]), ("ncu_rep", ["5"]), ("nsys_sqlite", ["18"]), ("torch_trace", ["1"]), ("frame", ["40"]), ("captures", ["2", "3"])]
 )  # fmt: skip
 def test_every_input_can_be_made_and_read(kind: str, args: list[str], tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "inputs.py"), str(tmp_path), kind, *args]

@@ -102,7 +102,7 @@ def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:
     (tmp_path / "triage.toml").write_text(text[1])
     (tmp_path / ".git").mkdir()
     found = project.load(date(2026, 1, 1), tmp_path, {})
-    assert (len(found.accepted), len(found.owners), len(found.budgets)) == (1, 2, 2)
+    assert (len(found.accepted), len(found.owners), len(found.budgets)) == (1, 3, 3)
     packs.select(packs.load(), sets=found.sets)  # its threshold is one
 
 

@@ -88,8 +88,9 @@ class Table:
     this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
     where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
-    decisions: how each column was read, where the dialect goes by words and values. tells: vendor and api, where the
-    exports of a dialect differ in them.
+    decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
+    replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
+    the exports of a dialect differ in them.
     """
 
     dialect: str
@@ -110,6 +111,7 @@ class Table:
     arch: str = ""
     frame_ns: float | None = None
     leaf_time: bool = False
+    isolated: bool = False
     group: bool = True
     collectable: frozenset[str] | None = None
     locate: Locate | None = None

@@ -8,6 +8,38 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
+class Producer:
+    """Instructions of one line, or of one argument where no line is known, that the warps at a place wait for.
+
+    share: of the waiting at the place, 0-1. reason: of that wait, `long scoreboard`. waiter: kind of the waiting
+    instruction, `shared store`, or its mnemonic. kind, mnemonic, file, line, function, offset (bytes), pc: of the
+    awaited one that explains most; instructions: how many there are. candidates: more than 1 where the wait may be for one
+    of so many instructions only. argument: number from 1 of the kernel argument that its address comes from, 0 where that
+    is not known; type: of the argument. per_request: sectors or wavefronts (`unit`) of one execution, 0 where not
+    counted. queue: it fills the queue that the place waits for. meaning: what such a wait shows.
+    """
+
+    share: float
+    reason: str
+    waiter: str
+    kind: str
+    mnemonic: str
+    function: str
+    offset: int
+    pc: int
+    file: str = ""
+    line: int = 0
+    instructions: int = 1
+    candidates: int = 1
+    argument: int = 0
+    type: str = ""
+    per_request: float = 0.0
+    unit: str = ""
+    queue: bool = False
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Location:
     """One line, or one instruction where no line is known, and its share of a counter.
 
@@ -16,6 +48,7 @@ class Location:
     many the line has. file, line: "" and 0 where the code carries no line information. source: the line's text where the
     export embeds it. access: `global load` where it is one. reason, reason_share: what warps mostly wait for here.
     excess: accesses made over accesses needed, 0 where that is not known. record: number of the launch in its file.
+    mnemonic: of the instruction. waits_for: what the warps here wait for, most first. waits_unknown: why none is named.
     """
 
     what: str
@@ -34,6 +67,9 @@ class Location:
     reason_share: float = 0.0
     excess: float = 0.0
     record: int = 0
+    mnemonic: str = ""
+    waits_for: tuple[Producer, ...] = ()
+    waits_unknown: str = ""
 
 
 # (table row, metrics by interest) -> where the first of them that is counted per instruction comes from, most first

@@ -18,6 +18,7 @@ KERNEL, COPY, SET, GRAPH, WORK = range(5)
 # which way a copy went; OTHER_WAY: peer, array, unified memory
 TO_DEVICE, FROM_DEVICE, ON_DEVICE, OTHER_WAY = range(4)
 
+FEW, SHORT = 20, 1_000_000  # heuristic: operations, ns; one step of the smallest models seen has more
 LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows beside the gaps
 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
@@ -83,13 +84,27 @@ class Operator:
     dims: str
     calls: int
     ns: int
-    kernels: list[str]
+    kernels: tuple[str, ...]
     flops: float | None
     bytes: float | None
     batch: int
     m: int
     n: int
     k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns."""
+
+    name: str
+    start: int
+    end: int
+
+    @property
+    def ns(self) -> int:
+        """How long it took."""
+        return self.end - self.start
 
 
 @dataclass(slots=True)
@@ -99,8 +114,10 @@ class Trace:
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
-    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: (name,
-    ns) of the framework's steps. loading: starts and ends of the host's waits for a data loader.
+    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
+    framework's profiler, in order; optimizer: the optimizer's part of them. loading: starts and ends of the host's waits for a data loader; loads_itself: True
+    where the loader has no workers, so that the waiting thread does the work. rank: of the process in its job. groups:
+    row of a collective -> the ranks that take part.
     """
 
     operations: Operations
@@ -111,8 +128,12 @@ class Trace:
     command: Callable[[str, int], str] | None = None
     grace: int | None = None
     operators: list[Operator] = field(default_factory=list)
-    steps: list[tuple[str, int]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    optimizer: list[Step] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
+    loads_itself: bool = False
+    rank: int | None = None
+    groups: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +153,15 @@ class GapClass:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words."""
+    """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words.
+
+    cause: the class to which most of it goes, which is cause_ns.
+    """
 
     start: int
     end: int
     cause: str
+    cause_ns: int
     led_by: str
     call: str
     before: int
@@ -151,7 +176,7 @@ class DeviceTimeline:
     with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
-    outside of both. loading_ns: idle time of host code in a data loader. slow_launch_ns: idle time of launch calls so long
+    outside of both. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers. slow_launch_ns: idle time of launch calls so long
     that they load code. wait_ns: time in collectives
     beyond that of the device that came to them last. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
@@ -193,6 +218,7 @@ class DeviceTimeline:
     exposed_comm_ns: int = 0
     exposed_copy_ns: int = 0
     loading_ns: int = 0
+    loading_own_ns: int = 0
     slow_launch_ns: int = 0
     collective_ns: int = 0
     wait_ns: int = 0
@@ -223,12 +249,23 @@ class HostCalls:
     median_copy_ns: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class RankShare:
+    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last; last: how often it was that."""
+
+    rank: str
+    comm_ns: int
+    wait_ns: int
+    last: int
+
+
 @dataclass(slots=True)
 class Timeline:
     """What a trace says of the time between the work.
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start.
+    job: ranks that were read together, of which this one stands at `mine`.
     """
 
     start: int
@@ -237,3 +274,15 @@ class Timeline:
     own_ns: Floats
     host: HostCalls | None
     sliced: bool
+    job: list[RankShare] = field(default_factory=list)
+    mine: int = 0
+
+    @property
+    def is_short(self) -> bool:
+        """True where a timeline says little of the program."""
+        return len(self.own_ns) < FEW or max(d.span_ns for d in self.devices) < SHORT
+
+    @property
+    def has_judged_gaps(self) -> bool:
+        """True where idle time has causes worth a word: few operations say something only around long gaps."""
+        return not self.is_short or max(d.largest_gap_ns for d in self.devices) >= SHORT

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from triage.document.entries import FindingEntry
 from triage.ground.errors import TriageError
 from triage.products.batch import find
 from triage.products.settings import Settings
@@ -71,6 +72,17 @@ class Tools:
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
             return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
 
+    def brief(self, path: str, device: str = "", marker: str = "") -> str:
+        """Per workload the verdict, the numbers that decide with absolute counts, what is ruled out and what is missing.
+
+        Sure and unsure apart; computed numbers begin with `~`. device: GPU, where the file does not name it. marker: glob.
+        """
+        from triage.rendering import formats
+
+        parts: list[str] = []
+        formats.render(self._diagnosed(path, device, marker), "brief", parts.append)
+        return _text("".join(parts))
+
     def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> dict[str, Any]:
         """The to-do list of a capture: what to fix first, the time it saves, why, and how to verify it.
 
@@ -92,7 +104,7 @@ class Tools:
             "remarks_on_the_data": [_cut(q["message"]) for q in b.quality[:5]],
             "root_causes": len(causes),
         }
-        items = [_item(i) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
+        items = [_item(i, b.findings) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
         return _fit({**head, "todo": items}, "todo", len(causes) - max(0, start - 1))
 
     def explain(self, name: str, path: str = "", marker: str = "") -> str:
@@ -111,7 +123,7 @@ class Tools:
 
     def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
         """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
-        from triage.products.compare import compare_report, comparing
+        from triage.products.compare import comparing, headline
 
         if not before or not after:
             raise TriageError("need one capture before and one after", "name both")
@@ -132,7 +144,8 @@ class Tools:
             for p in pairs[: max(1, min(count, 50))]
         ]
         head = {
-            "headline": compare_report.headline(doc),
+            "headline": headline.headline(doc),
+            "kinds": headline.kinds(doc),
             "warnings": doc["warnings"],
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],
@@ -193,7 +206,11 @@ class Tools:
         return _fit({**dark, "captures": listed}, "captures", len(spots))
 
 
-def _item(i: Mapping[str, Any]) -> dict[str, Any]:
+def _item(i: Mapping[str, Any], findings: Sequence[FindingEntry]) -> dict[str, Any]:
+    from triage.rendering import code_places
+
+    ranks = set(i["findings"])
+    at = [code_places.in_full(x) for f in findings if f["rank"] in ranks for x in f["locations"]]
     kept = (
         "rank",
         "cause",
@@ -214,6 +231,7 @@ def _item(i: Mapping[str, Any]) -> dict[str, Any]:
         "message": _cut(i["message"]),
         "do": [_cut(a) for a in i["advice"][:4]],
         "verify": _cut(i["verify"] or "") or None,
+        **({"at": [_cut(x) for x in dict.fromkeys(at)][:3]} if at else {}),
     }
 
 

@@ -199,6 +199,21 @@ class Share(Text):
         return number / (100 if m[2] or number > 1 else 1)
 
 
+class Duration(Text):
+    """`16.6ms`, `16.6` (ms) or `60fps` -> ns."""
+
+    name = "time"
+
+    def parse(self, text: str, option: str) -> float:
+        """Raises TriageError for anything else, and for times that no frame takes."""
+        m = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|fps|)\s*", text, re.IGNORECASE)
+        number = float(m[1]) if m else 0.0
+        if not m or not number:
+            raise TriageError(f"{option} {text!r}: expected a time such as 16.6ms, or a rate such as 60fps")
+        unit = m[2].lower() or "ms"
+        return 1e9 / number if unit == "fps" else number * {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
 class Size(Text):
     """`2G` -> bytes; "" -> None."""
 

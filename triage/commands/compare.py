@@ -85,7 +85,7 @@ def _spread(args: Sequence[str]) -> list[str]:
     default=f"{FLOOR:.0%}",
     show_default=True,
     metavar="SHARE",
-    help="Smallest difference that counts; repeats may raise it.",
+    help="Smallest difference that counts between repeats; between single runs, three times this.",
 )
 @click.option(
     "--margin",

@@ -18,9 +18,10 @@ from triage.rendering import formats
 
 if TYPE_CHECKING:
     from triage.diagnosis.diagnosis_result import Diagnosis
-    from triage.document.bundle import Bundle, Entry
+    from triage.document.bundle import Entry
     from triage.products.settings import Settings
 
+BUDGET = "budget"  # of --fail-on: no item fails, exceeded budgets do
 OPINION_FORMATS = ("terminal", "json")
 
 
@@ -46,7 +47,14 @@ OPINION_FORMATS = ("terminal", "json")
     help="Minimum saving to list a finding, as a share of the frame (2%).",
 )
 @click.option("--full", is_flag=True, help="List everything, in formats that are short by default.")
-@click.option("--fail-on", type=_types.Choice(LEVELS), help="Exit with 1 if an item has this priority or a higher one.")
+@click.option(
+    "--fail-on",
+    type=_types.Choice((*LEVELS, BUDGET)),
+    help="Exit with 1 if an item has this priority or a higher one, or a budget is exceeded (budget: only then).",
+)
+@click.option(
+    "--target", type=_types.Duration(), metavar="TIME", help="Budget of the whole frame, such as 16.6ms (or 60fps)."
+)
 @click.option(
     "--opinions",
     is_flag=True,
@@ -59,6 +67,7 @@ def command(
     output: str | None,
     fail_on: str | None,
     opinions: bool,
+    target: float | None,
     settings: Settings,
 ) -> int:
     """Rank what to fix in captures, with the evidence and the time each fix saves.
@@ -73,10 +82,11 @@ def command(
     from triage.commands._stderr import complain
     from triage.files import writing
     from triage.findings import assembling
-    from triage.products import accepted
+    from triage.products import accepted, budgets
     from triage.reading import join
 
     form = _common.implied(form, output)
+    level = "" if fail_on == BUDGET else fail_on or ""
     if opinions and fail_on:
         raise TriageError("--fail-on: not an option of --opinions", "remove one of them")
     if opinions and form not in OPINION_FORMATS:
@@ -111,17 +121,20 @@ def command(
             return 2 if skipped else 0
         shown.step = "looking up the evidence"
         bundle = accepted.apply(assembling.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted)
+        whole = [(budgets.WHOLE, target)] if target else []
+        kept = [entry for entry in settings.budgets if not whole or entry[0].lower() != budgets.WHOLE]
+        bundle = budgets.apply(bundle, [*whole, *kept], settings.owners)
         if output not in (None, "-"):
             shown.step = f"writing {output}"
             with writing.sink(output) as write:
-                formats.render(bundle, form, write, full=settings.full, fail_on=fail_on or "")
+                formats.render(bundle, form, write, full=settings.full, fail_on=level)
     if doctor.workload.note:
         complain(f"note: {doctor.workload.note}")
     if output in (None, "-"):
         window = _common.window(output)
         with writing.sink(output, colours=window["color"]) as write:
-            formats.render(bundle, form, write, full=settings.full, fail_on=fail_on or "", **window)
-    failed = [*_reached(accepted.standing(bundle.todo), fail_on), *_over(bundle, settings.budgets)]
+            formats.render(bundle, form, write, full=settings.full, fail_on=level, **window)
+    failed = [*_reached(accepted.standing(bundle.todo), level), *budgets.exceeded(bundle)]
     if fail_on and failed:
         complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))
     elif failed:
@@ -150,7 +163,7 @@ def _opinions(diagnosis: Diagnosis, form: str, output: str | None, settings: Set
         write(agreement.as_json(launches) if form == "json" else agreement.text(launches, settings.full))
 
 
-def _reached(todo: Sequence[Entry], fail_on: str | None) -> list[str]:
+def _reached(todo: Sequence[Entry], fail_on: str) -> list[str]:
     """To-do items of this priority or a higher one, a line each."""
     from triage.rendering import phrases
     from triage.rendering.escape import short
@@ -163,20 +176,4 @@ def _reached(todo: Sequence[Entry], fail_on: str | None) -> list[str]:
         + (f" and {i['workload_count'] - 3} more" if i["workload_count"] > 3 else "")
         for i in todo
         if LEVELS.index(i["level"]) >= least
-    ]
-
-
-def _over(bundle: Bundle, budgets: Sequence[tuple[str, float]]) -> list[str]:
-    """Markers and passes over their budget, a line each."""
-    from triage.products.settings import matches
-    from triage.rendering import phrases
-
-    if not budgets:
-        return []
-    own = [([*w["path"], w["name"]], w["self_ns"] or 0.0) for w in bundle.workloads]
-    sums = [(glob, sum(ns for path, ns in own if matches(path, glob)), most) for glob, most in budgets]
-    return [
-        f"{glob} takes {phrases.time(ns)}, over its budget of {phrases.time(most)}"
-        for glob, ns, most in sums
-        if ns > most
     ]

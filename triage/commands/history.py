@@ -104,7 +104,7 @@ def list_builds(history: str, branch: str, scope: str | None, device: str | None
 
     from triage.ground.phrasing import plural
     from triage.products.history import store
-    from triage.products.history.history_report import date
+    from triage.products.history.history_chart import date
     from triage.rendering.phrases import time as duration
 
     with store.opened(history) as db:
@@ -135,7 +135,9 @@ def _builds(db: object, branch: str, scope: str | None, device: str | None) -> t
 @command.command("show")
 @click.argument("what", default="", metavar="[MARKER|CAUSE]")
 @builds_options
-@click.option("-f", "--format", "form", type=_types.Choice(["terminal", "html", "json"]), help=format_help)
+@click.option(
+    "-f", "--format", "form", type=_types.Choice(["terminal", "html", "json", "openmetrics"]), help=format_help
+)
 @click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
     "--last", type=_types.Whole(1), default=365, show_default=True, metavar="N", help="Show only the latest N builds."
@@ -154,7 +156,9 @@ def show(
         order = [b for b in alike if b.key.branch == newest.key.branch][-last:]
         doc = trend_series.trend_of(db, order, what)
     with out.sink(output) as write:
-        write(history_report.trend(doc, _common.implied(form, output, ("terminal", "html", "json")), full))
+        write(
+            history_report.trend(doc, _common.implied(form, output, ("terminal", "html", "json", "openmetrics")), full)
+        )
     return 0
 
 
@@ -172,10 +176,11 @@ def show(
     show_default=True, help="Report format.",
 )  # fmt: skip
 @click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on inconclusive markers, too.")
 @click.option("--full", is_flag=True, help="List all changed markers.")
 def gate(
     history: str, branch: str, scope: str | None, device: str | None, build: str, against: str, baseline: str,
-    threshold: float, form: str, output: str | None, full: bool,
+    threshold: float, form: str, output: str | None, strict: bool, full: bool,
 ) -> int:  # fmt: skip
     """Exit with 1 if a marker or the frame became slower; print the build and the cause.
 
@@ -192,7 +197,9 @@ def gate(
         alike, newest = _builds(db, branch, scope, device)
         checked = choose([b for b in alike if not branch or b.key.branch == branch], build) if build else newest
         budgets = dict(project.load(datetime.now(UTC).date()).budgets)
-        doc = check(db, alike, checked, against=against, baseline=baseline, threshold=threshold, budgets=budgets)
+        doc = check(
+            db, alike, checked, against=against, baseline=baseline, threshold=threshold, budgets=budgets, strict=strict
+        )
     with out.sink(output) as write:
         write(history_report.gate(doc, form, full))
     if not doc["failed"]:

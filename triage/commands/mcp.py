@@ -17,10 +17,10 @@ from triage.ground.errors import TriageError
 if TYPE_CHECKING:
     from triage.products.settings import Settings
 
-TOOLS = ("diagnose", "explain", "compare", "facts", "occupancy", "next_capture")
+TOOLS = ("brief", "diagnose", "explain", "compare", "facts", "occupancy", "next_capture")
 ABOUT = (
     "GPU performance triage: reads profiler exports and ranks what to fix, with the time each fix saves. "
-    "Start with diagnose; call next_capture when much was not measured; after a change call compare with repeats on both sides."
+    "Start with brief: verdicts, deciding numbers, counts; diagnose has the to-do list with fixes. Call next_capture when much was not measured; after a change call compare with repeats on both sides."
 )
 
 
@@ -28,7 +28,7 @@ ABOUT = (
 @click.argument("folders", type=_types.Captures("dir"), callback=_types.flat, nargs=-1, metavar="[FOLDER...]")
 @_common.settings(_common.knowledge)
 def command(folders: tuple[str, ...], settings: Settings) -> int:
-    """Serve diagnose, explain, compare, facts, occupancy and next_capture to an agent, over stdin and stdout.
+    """Serve brief, diagnose, explain, compare, facts, occupancy and next_capture to an agent, over stdin and stdout.
 
     Reads files below FOLDER alone (default: the current one; links are resolved first) and writes nothing. Setup of
     agents and editors: docs/agents.md.

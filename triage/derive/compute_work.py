@@ -214,7 +214,8 @@ def _uneven(unit: str) -> Derivation:
 
 def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values) -> Values:
     # Bound of Nsight Compute's IssueSlotUtilization, min(1 - issue, 1 - SOL), with P3's 90 % as the most a SOL reaches.
-    sol = first(top, np.fmax(sm, memory), part)
+    # no kernel that ran leaves all units at 0: those that show it were not measured
+    sol = first(top, np.fmax(sm, memory), np.where(part > 0, part, np.nan))
     return np.clip(np.fmin(1 - issue, 1 - sol / RAISED), 0.0, 1.0)
 
 

@@ -21,7 +21,7 @@ from triage.diagnosis.limiter import judge
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import verdicts
-from triage.ground.limiters import CONFIDENCE
+from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, infer
@@ -35,6 +35,7 @@ MIN_BLOCK_WORKLOADS = 10_000
 KEEP_FACTS_UP_TO = 2_000  # workloads of a capture up to which a pass keeps its results, for the entries
 HEAP_BYTES = 31 << 20  # bytes; without it a million workloads fault in 90,000 pages, with it 20,000
 LIST_ALL_UP_TO = 5_000  # findings that are all listed without --top
+SHAPES = ("gpu.time", "launch.", "device.", "frame.", "copy.")  # metrics of traces and summaries, which name no unit
 DEFAULT_LISTED = 1_000  # the best of more findings, listed without --top
 
 
@@ -109,7 +110,10 @@ class Diagnoser:
             verdict[rows] = verdicts(view, limits, leaders, self.cause_index, rows)
             known = found if view is every else None
         led = np.flatnonzero((limiter == 0) & (leaders.cause >= 0))
-        limiter[led] = self.cause_index.limiter[leaders.cause[led]]
+        assumed = self.cause_index.limiter[leaders.cause[led]]
+        if _without_units(capture):  # launch shapes tell whether a grid is small, and nothing of any unit
+            assumed = np.where(assumed == code("small-grid"), assumed, code("unknown"))
+        limiter[led] = assumed
         time = np.nan_to_num(capture.self_ns)
         frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
         alone, whole_fired = View(frame), list[Fired]()
@@ -136,6 +140,12 @@ class Diagnoser:
                 ledger.add(index, where + offset, gains, self_ns[where])
                 out.append((index, where, gains))
         return out
+
+
+def _without_units(capture: Capture) -> bool:
+    """True for exports of kernels by time and launch shape alone: no unit was measured."""
+    kernels = capture.input.tells.get("work") == "compute"
+    return kernels and all(m.startswith(SHAPES) for m in capture.table.columns)
 
 
 def _untimed(capture: Capture) -> Masks | None:

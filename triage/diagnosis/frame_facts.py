@@ -17,6 +17,7 @@ from triage.diagnosis import frame_barriers, frame_copies, pass_order
 from triage.diagnosis.pass_facts import pass_facts
 from triage.diagnosis.pass_order import Fences
 from triage.ground.columns import is_column
+from triage.ground.kernel_names import kernel
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS, stated
 from triage.ground.phrasing import lower_first
@@ -49,7 +50,9 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known["frame.uncovered"] = (capture.uncovered_ns / total, "time outside all ranges / frame time")
         for name, time in zip(CLASSES, np.bincount(limiter, own, len(CLASSES)), strict=True):
             known[f"frame.share_{name.replace('-', '_')}"] = (float(time / total), over)
-        known |= _tiny(capture, own, leaf, total)
+        if not capture.table.isolated:
+            known |= _tiny(capture, own, leaf, total)
+        known |= _communication(capture, own, total)
         known |= _weighted(capture, own, leaf, total)
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)
@@ -61,6 +64,10 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
             from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it
 
             known |= timeline_facts(capture.timeline, total)
+            if capture.table.trace is not None and (capture.table.trace.steps or capture.table.trace.optimizer):
+                from triage.diagnosis.step_facts import step_facts
+
+                known |= step_facts(capture.table.trace, total)
             if capture.table.trace is not None and capture.table.trace.operators:
                 from triage.diagnosis.operator_facts import operator_facts
 
@@ -97,24 +104,24 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     if not timed.any():
         return {}
     tiny = timed & (own / calls < TINY_NS)
-    kernel = _launches(capture)
+    launched = _launches(capture)
     out: Facts = {}
-    for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~kernel)):
+    for name, mask in (("tiny", tiny), ("tiny_marker", tiny & ~launched)):
         where = np.flatnonzero(mask)
         out[f"frame.{name}_count"] = (float(calls[where].sum()), stated("leaf ranges below {tiny}"))
         out[f"frame.{name}_share"] = (
             float(own[where].sum() / total),
             stated("time in leaf ranges below {tiny} / frame time"),
         )
-    shown = np.flatnonzero(tiny & ~kernel)
+    shown = np.flatnonzero(tiny & ~launched)
     if 0 < len(shown) <= MOST:
         drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])
         out["frame.tiny_draw_share"] = (
             float(own[shown][drawn].sum() / own[shown].sum()),
             stated("time in single draws below {tiny} / time in leaf ranges below {tiny}"),
         )
-    if (timed & kernel).any():
-        small, every = tiny & kernel, timed & kernel
+    if (timed & launched).any():
+        small, every = tiny & launched, timed & launched
         out["frame.tiny_launch_count"] = (float(calls[small].sum()), stated("launches below {tiny}"))
         out["frame.tiny_launch_share"] = (
             float(calls[small].sum() / calls[every].sum()),
@@ -125,6 +132,18 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             stated("time in launches below {tiny} / kernel time"),
         )
     return out
+
+
+def _communication(capture: Capture, own: Floats, total: float) -> Facts:
+    """Time in kernels of communication libraries; what of it ran beside other kernels only a timeline tells."""
+    if capture.input.tells.get("work") != "compute":
+        return {}
+    talking = np.flatnonzero(View(capture)["name.collective"] == 1)
+    if not len(talking):
+        return {"frame.communication": (0.0, "no kernel of a communication library")}
+    longest = talking[np.argsort(-own[talking], kind="stable")[:2]]
+    named = "; ".join(f"{kernel(str(capture.names[i]))[:60]}: {show(float(own[i]), 'ns')}" for i in longest)
+    return {"frame.communication": (float(own[talking].sum() / total), named)}
 
 
 def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:

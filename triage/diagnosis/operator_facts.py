@@ -6,27 +6,41 @@ Nothing is said of an operator without shapes, and no roof of a device whose pea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from triage.capture.trace_nouns import KERNEL, Operator, Trace
 from triage.devices import Peaks
+from triage.diagnosis.operator_roofs import PRODUCTS, bytes_share, intensity, is_half, on_tensor_units, rate, roof_share
 from triage.ground.kernel_names import kernel
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
-LEAST_NS = 100_000  # time of an operator that is worth a word
-LONG_CALL_NS = 20_000  # shorter calls are bound by their start and end
+# heuristic: a hundred launches' time; what an operator takes less cannot be told from its launch
+LEAST_NS = 100_000
+# NVIDIA, TensorRT-LLM performance guidance: kernels below 10 us are bound by their launch; of twice that start and end are
+# at most half
 SHORT_CALL_NS = 10_000
-ALIGNED = 8  # elements of 16 bits: 16 bytes, what matrix units load at once
-# FLOPs per byte at which every matrix unit of the device table still waits for memory (T4 and newer: 110 and more)
+LONG_CALL_NS = 20_000
+# NVIDIA, Matrix Multiplication Background User's Guide: dimensions of 16-bit products in multiples of 16 bytes
+ALIGNED = 8
+# FLOPs per byte at which every matrix unit of the device table still waits for memory (T4 and newer: 110 and more);
+# the same guide: a product below the device's FLOPs per byte is bound by memory. FP32: 67 TFLOP/s over 3.35 TB/s are 20
 LOW_INTENSITY = 100.0
 LOW_INTENSITY_FP32 = 10.0
-HALF = ("BFloat16", "Half")
-PRODUCTS = ("matmul", "convolution", "moe", "attention")
-_FP32_RE = re.compile(r"sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32", re.IGNORECASE)
-_TENSOR_RE = re.compile(r"tf32|s1688|s16816|h16816|s884|h884|tensorop|xf32", re.IGNORECASE)
+# the same guide: large aligned products reach seven to eight tenths of the peak; below half something else is wrong.
+# Products far left of the ridge are bound by bytes, of which only the least are known
+GOOD_PRODUCT, SLOW_PRODUCT, NEAR_RIDGE = 0.7, 0.5, 4
+# NVIDIA, CUDA C++ Best Practices Guide: effective over theoretical bandwidth; copies of measured pairs reach 0.8 to 0.9
+GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
+# no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`
+_FP32_RE = re.compile(
+    r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32)",
+    re.IGNORECASE | re.DOTALL,
+)
+# CUTLASS names its kernels by the elements that one load takes
+_NARROW_RE = re.compile(r"_align[12](?!\d)")
 _LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
@@ -50,7 +64,11 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float) -> Facts:
     return out | {
         "operators.attention": _share(attention, frame_ns),
         "operators.misaligned": _share(odd, frame_ns),
-        "operators.misaligned_excess": (sum(o.ns * _behind_neighbours(o, shaped) for o in odd) / frame_ns, _named(odd)),
+        "operators.misaligned_excess": (
+            # those of an attention go with it
+            sum(o.ns * _behind_neighbours(o, shaped, peaks) for o in odd if o not in attention) / frame_ns,
+            _named(odd),
+        ),
         "operators.memory_bound": _share([o for o in rest if _memory_bound(o)], frame_ns),
         "operators.elementwise": _share(chains, frame_ns),
         "operators.elementwise_calls": (float(sum(o.calls for o in chains)), _named(chains)),
@@ -66,7 +84,7 @@ def _fp32(trace: Trace, peaks: Peaks | None, frame_ns: float) -> tuple[float, st
         o
         for o in trace.operators
         if o.kind in ("matmul", "convolution") and o.type.casefold() == "float" and not _memory_bound(o)
-        and not any(_TENSOR_RE.search(k) for k in o.kernels)
+        and not on_tensor_units(o)
     ]  # fmt: skip
     return max(_share(mine, frame_ns), _by_kernel(trace, _FP32_RE, frame_ns))
 
@@ -101,34 +119,28 @@ def _written_out(operators: Sequence[Operator]) -> list[Operator]:
 
 def _misaligned(o: Operator) -> bool:
     """True for 16-bit products whose rows are no whole number of 16 bytes."""
-    half = o.type.removeprefix("c10::") in HALF
     return (
-        half
+        is_half(o)
         and o.kind == "matmul"
         and o.m * o.batch > 1
         and bool(o.n % ALIGNED or o.k % ALIGNED)
         and _long(o, LONG_CALL_NS)
-        and not _memory_bound(o)
+        and (not _memory_bound(o) or any(_NARROW_RE.search(k) for k in o.kernels))
     )
 
 
-def _behind_neighbours(o: Operator, shaped: Iterable[Operator]) -> float:
-    """Part of a product's time above that at the rate of aligned products of its type."""
+def _behind_neighbours(o: Operator, shaped: Iterable[Operator], peaks: Peaks | None) -> float:
+    """Part of a product's time above that at the rate of aligned products of its type, as far as its bytes allow that."""
     rates = [
-        _rate(n)
+        rate(n)
         for n in shaped
         if n.kind == "matmul" and n.type == o.type and n.n and not (n.n % ALIGNED or n.k % ALIGNED)
     ]
-    best = max(rates, default=0.0)
-    return max(0.0, 1 - _rate(o) / best) if best else 0.1
-
-
-def _rate(o: Operator) -> float:
-    return (o.flops or 0.0) * o.calls / o.ns
-
-
-def _intensity(o: Operator) -> float:
-    return (o.flops or 0.0) / o.bytes if o.bytes else 0.0
+    if not (best := max(rates, default=0.0)):
+        return 0.1
+    if peaks is not None and peaks.dram_bytes_per_s and intensity(o):
+        best = min(best, intensity(o) * peaks.dram_bytes_per_s / 1e9)
+    return max(0.0, 1 - rate(o) / best)
 
 
 def _long(o: Operator, least: int) -> bool:
@@ -139,55 +151,39 @@ def _memory_bound(o: Operator) -> bool:
     """True for products whose arithmetic no matrix unit could not hide behind their bytes."""
     if o.kind not in PRODUCTS or not o.bytes or not o.flops or not _long(o, SHORT_CALL_NS):
         return False
-    return _intensity(o) < (LOW_INTENSITY if o.type.removeprefix("c10::") in HALF else LOW_INTENSITY_FP32)
+    return intensity(o) < (LOW_INTENSITY if is_half(o) else LOW_INTENSITY_FP32)
 
 
 def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
     """Time of products and elementwise operators above that at their roof."""
     out: Facts = {}
-    bandwidth = peaks.dram_bytes_per_s
+    bandwidth = (peaks.dram_bytes_per_s or 0.0) / 1e9
     if peaks.fp16_tensor_tflops and bandwidth:
-        peak = peaks.fp16_tensor_tflops * 1e3  # FLOPs per ns
-        ridge = peak / (bandwidth / 1e9)
-        fed = [
-            o for o in shaped
-            if o.kind in PRODUCTS and o.type.removeprefix("c10::") in HALF and o.flops and _long(o, LONG_CALL_NS)
-            and _intensity(o) >= ridge / 4
-        ]  # fmt: skip
-
-        def part(o: Operator) -> float:
-            return _rate(o) / min(peak, _intensity(o) * bandwidth / 1e9 if bandwidth else peak)
-
-        out["operators.product_roof"] = _least(fed, part)
-        slow = [o for o in fed if part(o) < 0.5]
+        ridge = peaks.fp16_tensor_tflops * 1e3 / bandwidth
+        fed = {
+            o: share for o in shaped
+            if o.kind in PRODUCTS and is_half(o) and _long(o, LONG_CALL_NS) and intensity(o) >= ridge / NEAR_RIDGE
+            and (share := roof_share(o, peaks))
+        }  # fmt: skip
+        longest = max(fed, key=lambda o: o.ns, default=None)
+        out["operators.product_roof"] = (fed[longest], _title(longest)) if longest else (1.0, "no long product")
+        slow = [o for o, share in fed.items() if share < SLOW_PRODUCT]
         out["operators.product_excess"] = (
-            sum(o.ns * max(0.0, 1 - part(o) / 0.7) for o in slow) / frame_ns,
-            "; ".join(f"{_title(o)}: {part(o):.0%} of its roof" for o in slow[:3]) or "none below half of its roof",
+            sum(o.ns * (1 - fed[o] / GOOD_PRODUCT) for o in slow) / frame_ns,
+            "; ".join(f"{_title(o)}: {fed[o]:.0%} of its roof" for o in slow[:3]) or "none below half of its roof",
         )
     if bandwidth:
-        moving = [o for o in shaped if o.kind == "elementwise" and o.bytes and _long(o, LONG_CALL_NS)]
-
-        def speed(o: Operator) -> float:
-            return (o.bytes or 0.0) * o.calls / o.ns / (bandwidth / 1e9 if bandwidth else 1.0)
-
-        # data that a cache may hold say nothing of DRAM
-        moving = [
-            o
-            for o in moving
-            if (o.bytes or 0.0) > 4 * max(peaks.l3_bytes or 0.0, peaks.l2_bytes or 0.0) or (o.bytes or 0.0) > 1 << 29
-        ]
-        slow = [o for o in moving if speed(o) < 0.6]
+        moving = {
+            o: share for o in shaped
+            if o.kind == "elementwise" and _long(o, LONG_CALL_NS) and (share := bytes_share(o, peaks)) is not None
+        }  # fmt: skip
+        slow = [o for o, share in moving.items() if share < SLOW_BYTES]
         out["operators.elementwise_excess"] = (
-            sum(o.ns * (1 - speed(o) / 0.8) for o in slow) / frame_ns,
-            "; ".join(f"{_title(o)}: {speed(o):.0%} of the DRAM peak" for o in slow[:3])
+            sum(o.ns * (1 - moving[o] / GOOD_BYTES) for o in slow) / frame_ns,
+            "; ".join(f"{_title(o)}: {moving[o]:.0%} of the DRAM peak" for o in slow[:3])
             or "none far below the DRAM peak",
         )
     return out
-
-
-def _least(operators: Sequence[Operator], of: Callable[[Operator], float]) -> tuple[float, str]:
-    longest = max(operators, key=lambda o: o.ns, default=None)
-    return (min(of(longest), 1.0), _title(longest)) if longest else (1.0, "no long product")
 
 
 def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:

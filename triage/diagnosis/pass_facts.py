@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from triage.capture.arrays import Floats, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
+from triage.diagnosis.pixel_account import Account, accounts
 from triage.ground.columns import is_column
+from triage.ground.phrasing import whole_percent
 from triage.reading.pass_tree import Pass, passes
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -15,6 +19,8 @@ Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
 MAX_LISTED_PASSES = 3
+LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
+THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
 
 
 def pass_facts(capture: Capture, total: float) -> Facts:
@@ -23,11 +29,71 @@ def pass_facts(capture: Capture, total: float) -> Facts:
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return {}
-    found = [p for p in passes(capture) if len(p.rows) > 1]
+    every = passes(capture)
+    book = accounts(capture, every, view)
+    found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:
         return {}
-    leaf = capture.leaf
-    dense = [(p, n, px) for p in found for n, px in [geometry(p, prims, pixels, leaf)] if n >= DENSE and px < TINY]
+    return (
+        _dense(found, prims, pixels, capture.leaf, total) | _wasted(every, book, total) | _layered(every, book, total)
+    )
+
+
+def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
+    """Passes that shade several layers of which the depth test throws most away; {} where no pass has both counts."""
+    known = [(p, a) for p, a in zip(every, book, strict=True) if a.shaded is not None and a.thrown is not None]
+    if not known:
+        return {}
+    bad = [(p, a) for p, a in known if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN]
+    if not bad:
+        none = f"no pass shades more than {LAYERS:g} layers and throws half of them away"
+        return {"frame.hidden_share": (0.0, none), "frame.hidden_part": (0.0, none)}
+    bad.sort(key=lambda b: -b[0].time_ns)
+    time = sum(p.time_ns for p, _ in bad)
+    text = ", ".join(
+        f"“{p.levels[-1] if p.levels else 'frame'}” ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)"
+        for p, a in bad[:MAX_LISTED_PASSES]
+    )
+    text += f" + {len(bad) - MAX_LISTED_PASSES} more" if len(bad) > MAX_LISTED_PASSES else ""
+    part = sum(p.time_ns * (a.thrown or 0) for p, a in bad) / time
+    return {"frame.hidden_share": (time / total, text), "frame.hidden_part": (part, text)}
+
+
+def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
+    """Passes that let more than three layers through; {} where no pass has a target and pixels."""
+    known = [(p, a, layers) for p, a in zip(every, book, strict=True) if (layers := _visible(a)) is not None]
+    if not known:
+        return {}
+    bad = sorted(((p, a, layers) for p, a, layers in known if layers > LAYERS), key=lambda b: -b[0].time_ns)
+    if not bad:
+        none = f"no pass with more than {LAYERS:g} layers"
+        return {"frame.layered_share": (0.0, none), "frame.layered_excess": (0.0, none)}
+    time = sum(p.time_ns for p, _, _ in bad)
+    text = ", ".join(
+        f"“{p.levels[-1] if p.levels else 'frame'}” ({layers:.1f} layers)" for p, _, layers in bad[:MAX_LISTED_PASSES]
+    )
+    text += f" + {len(bad) - MAX_LISTED_PASSES} more" if len(bad) > MAX_LISTED_PASSES else ""
+    excess = sum(p.time_ns * (1 - LAYERS / layers) for p, _, layers in bad) / time
+    return {
+        "frame.layered_share": (time / total, text),
+        "frame.layered_excess": (excess, text),
+        "frame.layered_blended": (sum(p.time_ns for p, a, _ in bad if a.blended) / time, text),
+    }
+
+
+def _visible(a: Account) -> float | None:
+    """Layers that are shaded and not thrown away by a late test, which is another cause; None where early tests may hide them."""
+    return a.passed if a.thrown is not None else None if a.early else a.shaded
+
+
+def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float) -> Facts:
+    """Passes finer than the screen, by pixels that their own depth test let through, never by survivors of an equal test."""
+    dense = [
+        (p, n, px)
+        for p, a in found
+        for n, px in [geometry(p, prims, pixels, leaf)]
+        if n >= DENSE and px < TINY and not a.survivors
+    ]
     if not dense:
         none = "no pass with many primitives of a few pixels"
         return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}

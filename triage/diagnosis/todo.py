@@ -124,7 +124,7 @@ def _join(a: Item, b: Item, parts: Sequence[Part]) -> Item:
 
 def _of_frames(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
     """Roots among what fired on the captures as wholes."""
-    found: dict[int, Item] = {}
+    found: dict[int, list[Item]] = {}
     for part in parts:
         p = part.number
         for cause, row in part.whole.rows.items():
@@ -146,17 +146,20 @@ def _of_frames(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
                 whole=True,
                 apart=apart,
             )
-            if cause in found:
-                other = found[cause]
-                item = replace(
-                    max(other, item, key=lambda i: i.alone_ns),
-                    count=other.count + 1,
-                    saved_ns=other.saved_ns + item.saved_ns,
-                    low_ns=other.low_ns + item.low_ns,
-                    bound_ns=other.bound_ns + item.bound_ns,
-                    apart=other.apart and item.apart,
-                    alone_ns=other.alone_ns + item.alone_ns,
-                    workloads=other.workloads + item.workloads,
-                )
-            found[cause] = item
-    return list(found.values())
+            found.setdefault(cause, []).append(item)
+    return [_together(items) for items in found.values()]
+
+
+def _together(items: list[Item]) -> Item:
+    """One cause of several captures as wholes; the one that saves most stands for it."""
+    items = sorted(items, key=lambda i: -i.alone_ns)
+    return replace(
+        items[0],
+        count=len(items),
+        saved_ns=sum(i.saved_ns for i in items),
+        low_ns=sum(i.low_ns for i in items),
+        bound_ns=sum(i.bound_ns for i in items),
+        alone_ns=sum(i.alone_ns for i in items),
+        apart=all(i.apart for i in items),
+        workloads=tuple(w for i in items for w in i.workloads),
+    )

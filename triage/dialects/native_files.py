@@ -22,10 +22,12 @@ Such a file is for the profiler's own window. Make an export of it first:
 - `.nsys-rep`, `.qdrep`: `nsys export --type sqlite report.nsys-rep`
 - `.nvprof`, `.nvvp`: `nvprof --csv --print-gpu-trace -i report.nvprof 2> report.csv`
 - `.ngfx-gputrace`, `.ngfx-capture`: profile again with `ngfx --activity="GPU Trace Profiler" ... --auto-export`
+- `.pftrace`: record with `rocprofv3 --output-format rocpd`, or `traceconv json trace.pftrace trace.json`
 - `.rdc`: in RenderDoc, Window > Performance Counter Viewer, *Capture counters*, *Save as CSV*
 - `.wpix`: `pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*`
 - `.rgp`: it has no tables to export; collect counters with `rocprofv3` (compute) or RenderDoc (graphics)
 - `.trace`, `.gputrace` of Xcode: Performance, Counters, Editor > *Export GPU Counters*
+- `.utrace`: `TimingInsights.ExportTimerStatistics`; `.tracy`: `tracy-csvexport -g`; `.pftrace`: `traceconv json`
 - `.ncu-rep`: read as it is, see above"""
 
 
@@ -91,10 +93,60 @@ _KINDS = (
         "collect counters: rocprofv3 --kernel-trace --pmc ... -f csv -- ./app, or RenderDoc's Performance Counter Viewer",
     ),
     _Kind(
+        (".utrace", ".ucache"),
+        (b"TRC2", b"ECRT", b"2CRT"),
+        "Unreal Insights trace, not a table",
+        'export its GPU timers: UnrealInsights.exe -OpenTraceFile={name} -NoUI -AutoQuit -ExecOnAnalysisCompleteCmd="TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*"',
+    ),
+    _Kind(
+        (".tracy",),
+        (b"tlZ\x04", b"tZst", b"tr\xfdP"),
+        "Tracy capture, not a table",
+        "export its GPU zones: tracy-csvexport -g {name} > zones.csv",
+    ),
+    _Kind(
+        (".pftrace", ".perfetto-trace", ".perfetto"),
+        (),
+        "Perfetto trace, not JSON",
+        "convert it: traceconv json {name} {stem}.json",
+    ),
+    _Kind(
+        (".csv.bin",),
+        (),
+        "compressed Unreal CSV profile",
+        "convert it: CSVConvert.exe -i={name} -outFormat=csv",
+    ),
+    _Kind((".sdp",), (), "Snapdragon Profiler session, not a table", "open it in Snapdragon Profiler: Export to CSV"),
+    _Kind(
+        (".apc", ".hwcpipe"),
+        (),
+        "Arm Streamline capture, not a table",
+        "record per pass with Arm's GPU Profile layer, whose CSV triage reads",
+    ),
+    _Kind((".etl",), (), "ETW trace, not a table", "convert it: PresentMon --etl_file {name} --output_file frames.csv"),
+    _Kind(
+        (".gfxr", ".gfxrz"),
+        (b"GFXR",),
+        "GFXReconstruct capture, without counters",
+        "replay it under RenderDoc or Nsight Graphics and profile the frame",
+    ),
+    _Kind(
         (".gputrace",),
         (),
         "GPU capture of Xcode, not its counters",
         "open it in Xcode: Performance, Counters, Editor > Export GPU Counters",
+    ),
+    _Kind(
+        (".pftrace", ".perfetto-trace", ".perfetto"),
+        (),
+        "Perfetto trace (protobuf), no rows of text",
+        "rocprofv3: record with --output-format rocpd; other tools: traceconv json {name} {stem}.json",
+    ),
+    _Kind(
+        (".xplane.pb",),
+        (),
+        "profile of XLA (protobuf), no rows of text",
+        "name the .trace.json.gz beside it",
     ),
     _Kind(
         (".trace",),
@@ -162,7 +214,7 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(f"{source.path}: not a file of a supported profiler", "see: triage list dialects")
     name = source.name if source.path != "-" else "report"
     stem = re.sub(
-        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix))+$",
+        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix|pftrace|perfetto-trace|perfetto))+$",
         "",
         _PACKS.sub("", name),
     )

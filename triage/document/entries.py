@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
-from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry
+from triage.document.budget_entries import BudgetEntry
+from triage.document.location_entries import LocationEntry
+from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
 from triage.ground.method import REVISIONS
 
@@ -52,6 +54,7 @@ class CaptureEntry(TypedDict):
     frames: FramesEntry | None
     unmapped: list[str]
     notes: list[str]
+    isolated: NotRequired[bool]
 
 
 class LimiterEntry(TypedDict):
@@ -82,6 +85,9 @@ class FrameEntry(TypedDict):
     timeline: dict[str, DeviceEntry] | None
     kernels: list[KernelEntry] | None
     operators: list[OperatorEntry] | None
+    steps: list[StepEntry] | None
+    ranks: list[RankEntry] | None
+    budgets: NotRequired[list[BudgetEntry]]
 
 
 class TimesEntry(TypedDict):
@@ -166,6 +172,10 @@ class PassEntry(TypedDict):
     pixels_per_primitive: float | None
     bytes_per_pixel: float | None
     least_bytes_per_pixel: float | None
+    target_pixels: float | None
+    layers: float | None
+    layers_passed: float | None
+    thrown_away: float | None
     limiter_class: LimiterClass
     cause: str | None
     title: str | None
@@ -290,27 +300,6 @@ class EvidenceEntry(TypedDict):
     threshold: float | None
     margin: float | None
     source: SourceEntry
-
-
-class LocationEntry(TypedDict):
-    """A source line, or an instruction without one."""
-
-    file: str | None
-    line: int | None
-    function: str
-    offset: int
-    pc: int
-    instructions: int
-    share: float | None
-    what: str
-    metric: str
-    value: float | None
-    access: str | None
-    reason: str | None
-    reason_share: float | None
-    excess: float | None
-    source: str | None
-    result: int
 
 
 class FindingEntry(TypedDict):

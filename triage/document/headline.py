@@ -33,6 +33,8 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(frame, item)
+    if any("isolated" in c for c in doc["captures"]):
+        text += ", replayed one by one (no frame time)"
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
     if several:
         median = show(several[0]["median_ns"] or 0.0, "ns")
@@ -62,13 +64,14 @@ def _without_items(doc: Result) -> str:
 
 
 def _span(frame: FrameEntry, item: str) -> str:
-    """`14.2 ms in 76 markers`; of a trace `2 devices, 246 ms total span, 64 % busy`."""
+    """`14.2 ms in 76 markers`; of a trace `2 devices, 246 ms device time in 220 ms, 64 % busy`."""
     t = timeline(frame)
     if t is None:
         return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {plural(frame['workloads'], item)}"
     count = len(t["devices"])
+    device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     over = (
-        f"{plural(count, 'device')}, {show(frame['duration_ns'] or 0.0, 'ns')} total span"
+        f"{plural(count, 'device')}, {device_time} in {show(float(t['length_ns']), 'ns')}"
         if count > 1
         else f"{show(t['span_ns'], 'ns')} span"
     )

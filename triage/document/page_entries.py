@@ -69,3 +69,13 @@ class StepEntry(TypedDict):
     edge: str
     answer: str
     state: Annotated[str, STATES]
+
+
+class CountEntry(TypedDict):
+    """An absolute count of one workload, in canonical units. derived: computed, not exported."""
+
+    metric: str
+    label: str
+    value: float
+    unit: str
+    derived: bool

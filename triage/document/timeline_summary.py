@@ -30,14 +30,14 @@ class DeviceGap(GapEntry):
 
 
 class TimelineEntry(TypedDict):
-    """A trace at a glance; busy: share of all spans."""
+    """A trace at a glance; busy: share of all spans; length_ns: from the first start to the last end of any device."""
 
     span_ns: int
     busy_ns: int
     idle_ns: int
     gap_count: int
     devices: dict[str, DeviceEntry]
-    longest_span_ns: int
+    length_ns: int
     busy: float
     idle: list[IdleEntry]
     gaps: list[DeviceGap]
@@ -60,7 +60,7 @@ def timeline(frame: FrameEntry) -> TimelineEntry | None:
         "idle_ns": sum(d["idle_ns"] for d in devices.values()),
         "gap_count": sum(d["gap_count"] for d in devices.values()),
         "devices": devices,
-        "longest_span_ns": max(d["span_ns"] for d in devices.values()),
+        "length_ns": max(d["before_ns"] + d["span_ns"] + d["after_ns"] for d in devices.values()),
         "busy": busy / span if span else 0.0,
         "idle": [
             {"cause": c, "name": GAP_WORDS[c].name, "meaning": GAP_WORDS[c].meaning, "limiter": GAP_WORDS[c].limiter, "ns": ns,

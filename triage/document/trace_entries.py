@@ -20,11 +20,12 @@ class GapClassEntry(TypedDict):
 
 
 class GapEntry(TypedDict):
-    """One stretch of idle time."""
+    """One stretch of idle time. cause: the class to which most of it goes, which is cause_ns."""
 
     start_ns: int
     length_ns: int
     cause: GapCause
+    cause_ns: int
     led_by: GapCause
     call: str | None
     before: str
@@ -75,7 +76,7 @@ class DeviceEntry(TypedDict):
 class OperatorEntry(TypedDict):
     """All calls of a framework's operator with the same dims and type; flops and bytes of one call, the least it can do.
 
-    B, M, N, K: of a product.
+    B, M, N, K: of a product. roof_share: rate over what the device allows it, 0 to 1.
     """
 
     capture: str
@@ -92,7 +93,25 @@ class OperatorEntry(TypedDict):
     M: int | None
     N: int | None
     K: int | None
+    roof_share: float | None
     kernel: str
+
+
+class RankEntry(TypedDict):
+    """One rank of a job. wait_ns: time in collectives beyond the rank that came last; last: how often it was that."""
+
+    rank: str
+    comm_ns: int
+    wait_ns: int
+    last: int
+
+
+class StepEntry(TypedDict):
+    """One step of a framework's profiler."""
+
+    capture: str
+    name: str
+    ns: int
 
 
 class KernelEntry(TypedDict):

@@ -12,14 +12,14 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
-from triage.findings.timeline_entries import kernels, operators, timelines
+from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
 from triage.ground.limiters import CLASSES
 
 
 def capture(part: Part) -> CaptureEntry:
     """One input."""
     c = part.capture
-    return {
+    entry: CaptureEntry = {
         "path": c.input.path,
         "sha256": c.sha256,
         "dialect": c.input.dialect,
@@ -30,6 +30,7 @@ def capture(part: Part) -> CaptureEntry:
         "unmapped": list(c.table.unmapped),
         "notes": list(c.notes),
     }
+    return {**entry, "isolated": True} if c.table.isolated else entry
 
 
 def _frames(c: Capture) -> FramesEntry | None:
@@ -67,6 +68,8 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "timeline": timelines(d.parts),
         "kernels": kernels(d.parts),
         "operators": operators(d.parts),
+        "steps": steps(d.parts),
+        "ranks": ranks(d.parts),
     }
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from triage.capture.capture import Capture
-from triage.capture.location import Location
-from triage.document.entries import LocationEntry
+from triage.capture.location import Location, Producer
+from triage.document.location_entries import LocationEntry, ProducerEntry
 from triage.document.numbers import number
 from triage.findings.finding_types import Check, Origin
 from triage.rulebook.cause import Cause
@@ -65,4 +65,30 @@ def _entry(place: Location) -> LocationEntry:
         "excess": number(place.excess) if place.excess else None,
         "source": place.source or None,
         "result": place.record,
+        "mnemonic": place.mnemonic or None,
+        "waits_for": [_producer(p) for p in place.waits_for],
+        "waits_unknown": place.waits_unknown or None,
+    }
+
+
+def _producer(p: Producer) -> ProducerEntry:
+    return {
+        "share": number(p.share),
+        "reason": p.reason,
+        "waiter": p.waiter,
+        "kind": p.kind,
+        "mnemonic": p.mnemonic,
+        "file": p.file or None,
+        "line": p.line or None,
+        "function": p.function,
+        "offset": p.offset,
+        "pc": p.pc,
+        "instructions": p.instructions,
+        "candidates": p.candidates,
+        "argument": p.argument or None,
+        "type": p.type or None,
+        "per_request": number(p.per_request) if p.per_request else None,
+        "unit": p.unit or None,
+        "queue": p.queue,
+        "meaning": p.meaning or None,
     }

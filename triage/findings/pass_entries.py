@@ -11,6 +11,7 @@ from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.pass_facts import column, geometry
+from triage.diagnosis.pixel_account import Account, accounts
 from triage.diagnosis.root_causes import Causes
 from triage.document.bundle import MOST_PASSES
 from triage.document.entries import PassEntry
@@ -46,8 +47,9 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
     if len(found) < 2:
         return []
     columns = _Columns.read(part.capture)
+    book = accounts(part.capture, found, View(part.capture))
     longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MOST_PASSES]
-    return [_entry(d, part, found[i], columns) for i in sorted(longest)]
+    return [_entry(d, part, found[i], columns, book[i]) for i in sorted(longest)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,13 @@ class _Columns:
         )
 
 
-def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns) -> PassEntry:
+def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Account) -> PassEntry:
     c, rows, own = part.capture, p.rows, columns.own
     leaf = rows[columns.leaf[rows]]
     counts = _counts(c, p, leaf, columns)
     pixels = counts["pixels"] or counts["pixel_invocations"] or None
-    size = _median(columns.target, rows)
+    stated = _median(columns.target, rows)
+    size = stated or (account.target if pixels else None)
     area = size or pixels or counts["compute_invocations"] or None
     read, written = counts["read_bytes"], counts["written_bytes"]
     moved = None if read is None or written is None else read + written
@@ -108,9 +111,15 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns) -> PassEntry:
         "compute_invocations": _known(counts["compute_invocations"], 3),
         "read_bytes": _known(read, 3),
         "written_bytes": _known(written, 3),
-        "pixels_per_primitive": _known(_pixels_per_primitive(p, counts, pixels, columns), 4),
+        "pixels_per_primitive": _known(
+            None if account.survivors else _pixels_per_primitive(p, counts, pixels, columns), 4
+        ),
         "bytes_per_pixel": _known(moved / area if moved is not None and area else None, 4),
-        "least_bytes_per_pixel": _known(_median(columns.depth, rows) if size else None, 4),
+        "least_bytes_per_pixel": _known(_median(columns.depth, rows) if stated else None, 4),
+        "target_pixels": _known(account.target if account.shaded else None, 3),
+        "layers": _known(account.shaded, 4),
+        "layers_passed": _known(account.passed, 4),
+        "thrown_away": _known(account.thrown, 4),
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": cause,
         "title": None if cause is None else said(d.book.cause(cause).title),

@@ -25,6 +25,7 @@ from triage.findings.identity import fingerprint, identity
 from triage.findings.locations import locations
 from triage.findings.origins import Origins
 from triage.findings.text_fields import NOT_MEASURED, sentence
+from triage.findings.wait_evidence import evidence
 from triage.ground.limiters import CLASSES, less_sure, level
 from triage.ground.terminology import names_of, said, speaking
 from triage.inference.evaluate import Lookup
@@ -135,6 +136,8 @@ class _Maker:
         caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, here)]
         caveats += self._tell_apart(rule, lookup, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
+        places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks)
+        waits = evidence(rule.cause, places)
         title, verify = self.titles[index]
         root, explained_by = self.causes.explanation(part, workload, rule.cause)
         entry: FindingEntry = {
@@ -147,17 +150,18 @@ class _Maker:
             "confidence": confidence,
             "message": sentence(rule.finding, rule, lookup, i),
             "gain": gain,
-            "because": because,
+            "because": [*because, *([waits.because] if waits else [])],
             "evidence": [c.entry for c in checks],
-            "advice": [text for _, text in advice],
+            "advice": [*([waits.advice] if waits else []), *(text for _, text in advice)],
             "code": [_code(a, here) for a, _ in advice if a.code and may_hold(LANGUAGES.get(a.language, {}), here)],
             "verify": verify or None,
             "caveats": caveats,
-            "cites": [cite(c) for c in sorted(rule.cites, key=lambda c: _foreign(c, here))],
+            "cites": [cite(c) for c in sorted(rule.cites, key=lambda c: _foreign(c, here))]
+            + ([waits.cite] if waits else []),
             "cause": rule.cause,
             "root": root,
             "explained_by": explained_by,
-            "locations": locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks),
+            "locations": places,
             "fingerprint": fingerprint(rule, identity(part.capture, workload)),
         }
         return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload, float(f.saved[k])))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from triage.diagnosis.diagnosis_result import Part
+from triage.diagnosis.operator_roofs import roof_share
 from triage.document.numbers import number
-from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap
@@ -56,6 +57,7 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
     out: list[OperatorEntry] = []
     for part in parts:
         trace = part.capture.table.trace if part.capture.timeline is not None else None
+        peaks = part.capture.device.peaks if part.capture.device else None
         busy = sum(d.busy_ns for d in part.capture.timeline.devices) if part.capture.timeline else 0
         out += [
             {
@@ -73,11 +75,27 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
                 "M": o.m or None,
                 "N": o.n or None,
                 "K": o.k or None,
+                "roof_share": None if (share := roof_share(o, peaks)) is None else number(share, 4),
                 "kernel": o.kernels[0],
             }
             for o in (trace.operators if trace else ())
         ]
     return sorted(out, key=lambda o: -o["total_ns"]) or None
+
+
+def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:
+    """Ranks of a job whose traces were read together; None elsewhere."""
+    job = next((p.capture.timeline.job for p in parts if p.capture.timeline and p.capture.timeline.job), [])
+    return [{"rank": r.rank, "comm_ns": r.comm_ns, "wait_ns": r.wait_ns, "last": r.last} for r in job] or None
+
+
+def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
+    """Steps of all traces in their order; None where no trace names any."""
+    return [
+        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns}
+        for part in parts
+        for step in (part.capture.table.trace.steps if part.capture.table.trace else ())
+    ] or None
 
 
 def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
@@ -137,6 +155,7 @@ def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
         "start_ns": g.start - start,
         "length_ns": g.end - g.start,
         "cause": g.cause,
+        "cause_ns": g.cause_ns,
         "led_by": g.led_by,
         "call": g.call or None,
         "before": names[0],

@@ -61,6 +61,10 @@ class Repeats:
         """Of some workloads."""
         return Repeats(self.ordered[:, which], self.count[which])
 
+    def where(self, which: Masks, other: Repeats) -> Repeats:
+        """These, but for some workloads the runs of another figure of the same captures."""
+        return Repeats(np.where(which, other.ordered, self.ordered), np.where(which, other.count, self.count))
+
     def at(self, i: int) -> list[float]:
         """The runs of one workload, rising."""
         out: list[float] = self.ordered[: self.count[i], i].tolist()

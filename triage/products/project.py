@@ -8,8 +8,9 @@
     "Their column" = "sm.throughput"
     [needs]                             # bytes per launch, as --needs
     "scale_*" = "537MB"
-    [budgets]                           # ms, by marker or pass
+    [budgets]                           # ms, by marker or pass; "frame" is the whole frame; [budget] says the same
     "Frame/Shadows" = 2.5
+    "Frame/Particles" = {ms = 1.5, owner = "@vfx"}
     [owners]                            # by marker; the first that fits
     "Frame/Shadows" = "@lighting"
     [[accepted]]                        # known, and left as it is until ...
@@ -51,6 +52,7 @@ KNOWN = {
     "columns": dict,
     "needs": dict,
     "budgets": dict,
+    "budget": dict,
     "owners": dict,
     "accepted": list,
 }
@@ -144,6 +146,7 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         if folder is None or not folder.exists():
             raise _wrong(where, f"rules[{n}]", f"{rule!r} is no folder or file beside it")
         rules.append(str(folder))
+    budgets = [(key, glob, said) for key in ("budgets", "budget") for glob, said in table.get(key, {}).items()]
     return Project(
         path=where,
         scope=table.get("scope", ""),
@@ -154,10 +157,26 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
             (glob, parse_size(_text(where, f"needs.{glob}", s), f"{where}: needs.{glob}"))
             for glob, s in table.get("needs", {}).items()
         ),
-        budgets=tuple((glob, _ms(where, f"budgets.{glob}", ms)) for glob, ms in table.get("budgets", {}).items()),
-        owners=tuple((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
+        budgets=tuple((glob, _ms(where, f"{key}.{glob}", _part(said, "ms"))) for key, glob, said in budgets),
+        owners=(
+            *(
+                (glob, _text(where, f"{key}.{glob}.owner", said["owner"]))
+                for key, glob, said in budgets
+                if _has_owner(said)
+            ),
+            *((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
+        ),
         accepted=tuple(_accepted(where, n, entry, today) for n, entry in enumerate(table.get("accepted", ()))),
     )
+
+
+def _has_owner(said: object) -> bool:
+    return isinstance(said, dict) and "owner" in said
+
+
+def _part(said: object, key: str) -> object:
+    """A budget's number, which may stand in a table beside its owner."""
+    return said.get(key) if isinstance(said, dict) else said
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:

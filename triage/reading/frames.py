@@ -18,6 +18,7 @@ LEAST = 3  # different markers in a sequence: fewer repeat without being frames
 SPIKE = 2.0  # a marker that takes twice its median in one frame is worth a remark
 VISIBLE = 0.05  # as far as what it takes beyond that is a twentieth of a frame
 NAMED = 3  # spikes that are named
+MANY = 100  # frames from which on the slowest hundredth is one of them
 _FRAME = re.compile(r"(frame)\s*[#:_ ]?\s*(\d+)", re.IGNORECASE)
 
 
@@ -74,10 +75,11 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
         return
     capture.frames = frames
     middle, longest = float(np.median(frames)), int(np.argmax(frames))
+    low = f"99 % within {show(float(np.percentile(frames, 99)), 'ns')}, " if len(frames) >= MANY else ""
     capture.quality.append(
         Quality(
             "several-frames",
-            f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, longest {show(float(frames[longest]), 'ns')} "
+            f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, {low}longest {show(float(frames[longest]), 'ns')} "
             f"(frame {longest + 1}); workload times are sums over all frames",
         )
     )
@@ -102,7 +104,8 @@ def _spikes(
     each = np.bincount(codes * count + frame, np.where(leaf, time, 0.0), len(capture) * count).reshape(
         len(capture), count
     )
-    median = np.median(each, axis=1)
+    # against the median of the other frames: of two, the longer one is no part of what is usual
+    median = np.median(np.sort(each, axis=1)[:, :-1], axis=1)
     excess = each.max(axis=1) - median
     odd = np.flatnonzero((each.max(axis=1) > SPIKE * median) & (median > 0) & (excess >= VISIBLE * middle))
     odd = odd[np.argsort(-excess[odd], kind="stable")]
@@ -111,7 +114,7 @@ def _spikes(
         Quality(
             "spike",
             f"{str(capture.names[w])[:60]} takes {show(float(each[w].max()), 'ns')} in frame {int(each[w].argmax()) + 1}, "
-            f"median {show(float(median[w]), 'ns')}",
+            f"median {show(float(median[w]), 'ns')} in the others",
             int(row),
         )
         for w, row in zip(odd[:NAMED], first, strict=True)

@@ -18,7 +18,7 @@ from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
 from triage.ground.phrasing import plural
 from triage.ground.units import show
-from triage.reading import reader
+from triage.reading import ranks, reader
 
 _SHAPE = ("launch.grid_size", "launch.block_size")
 _TIMES = ("gpu.time", "frame.calls")  # the trace knows better
@@ -31,8 +31,10 @@ _CAST = re.compile(r"\((?:unsigned |signed )?(?:int|long|short|char|bool|size_t)
 def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
     """The captures, but for reports of counters whose kernels another of them has: they go into it.
 
-    That is the only trace; without one the first of several passes of one program. marker: what the captures were cut down to.
+    That is the only trace; without one the first of several passes of one program. Traces of several ranks are told of
+    each other. marker: what the captures were cut down to.
     """
+    ranks.enter(captures)
     base = _base(captures)
     if base is None:
         return list(captures)

@@ -24,7 +24,6 @@ ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-FEW, SHORT = 20, 1_000_000  # operations, ns: a timeline with less says little of the program
 OWN = 0.1  # of the span, from which on the profiler is part of what it shows
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
@@ -161,8 +160,10 @@ def timeline(t: Timeline) -> list[Quality]:
     """Limits of a timeline: too short, a slice of a longer run, without host calls."""
     out = []
     span = max(d.span_ns for d in t.devices)
-    if len(t.own_ns) < FEW or span < SHORT:
+    if t.is_short:
         text = f"{len(t.own_ns)} operations in {show(float(span), 'ns')}: timeline too short to generalise"
+        if not t.has_judged_gaps:
+            text += ", idle time not judged"
         out.append(Quality("short-timeline", text))
     if t.host is None:
         text = "no host API calls recorded: reasons for idle time are unknown"

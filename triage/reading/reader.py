@@ -15,7 +15,7 @@ from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import bad_rows, frames, marker_tree, pass_tree, quality, stated_needs, tiny_work
+from triage.reading import bad_rows, frames, laid_depth, marker_tree, pass_tree, quality, stated_needs, tiny_work
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline, Trace
@@ -120,6 +120,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         collect=_next_step(table.trace) or table.collect or dialects.collector(module, gpu.arch if gpu else table.arch),
     )
     tiny_work.enter(out)
+    laid_depth.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)
     if marker:

@@ -16,7 +16,13 @@ from triage.rendering.findings_csv import Write, findings
 if TYPE_CHECKING:
     from triage.document.bundle import Bundle  # imports NumPy, which --help does not need
 
-BUILT_IN = {"terminal": ".txt", "json": ".json", "csv": ".csv", "junit": ".xml"}  # format -> suffix of its files
+BUILT_IN = {
+    "terminal": ".txt",
+    "brief": ".brief.txt",
+    "json": ".json",
+    "csv": ".csv",
+    "junit": ".xml",
+}  # format -> suffix of its files
 
 
 def formats() -> list[str]:
@@ -89,6 +95,10 @@ def _write(b: Bundle, form: str, write: Write, full: bool, fail_on: str, width: 
         write_json(b, write)
     elif form == "csv":
         findings(b, write)
+    elif form == "brief":
+        from triage.rendering.brief import brief
+
+        brief(b, write)
     elif form == "junit":
         from triage.rendering.junit import junit
 

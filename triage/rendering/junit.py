@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from triage.capture.capture import SEP
+from triage.document.budget_entries import BudgetEntry
 from triage.document.bundle import Bundle
 from triage.document.entries import FindingEntry, ItemEntry
 from triage.document.todo_items import is_accepted
@@ -21,7 +22,7 @@ LONG = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers
 
 
 def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
-    """Write one suite per capture. Without fail_on nothing fails, and findings go to system-out."""
+    """Write one suite per capture. Without fail_on only exceeded budgets fail, and findings go to system-out."""
     by: dict[str, list[FindingEntry]] = {}
     for f in b.findings:
         by.setdefault(f["workload"], []).append(f)
@@ -43,6 +44,8 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
             whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", "", [])
             wide = [i for i in bad.values() if whole.id in i["workloads"]]
             cases.append(_case(whole, "frame", found, wide))
+        if number == 0:
+            cases += [_budget(e) for e in b.frame.get("budgets", [])]
         # exclusive times: a marker within another is not counted twice
         seconds = sum(w.self_ns or 0 for w in mine) / 1e9
         suites.append(Suite(short(capture["path"], LONG), cases, seconds))
@@ -87,6 +90,13 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
         failure=failure,
         out=[*_verdict(w), *_lines(passed)],
     )
+
+
+def _budget(e: BudgetEntry) -> Case:
+    """A case per budget, which fails where it is exceeded."""
+    said = f"{phrases.time(e['ns'])} of {phrases.time(e['allowed_ns'])}: {phrases.budget(e)}"
+    failure = Failure(said, "budget", [said]) if e["over_ns"] else None
+    return Case("budget", short(e["marker"], LONG), e["ns"] / 1e9, failure, [] if failure else [said])
 
 
 def _verdict(w: _Work) -> Iterator[str]:

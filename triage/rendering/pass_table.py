@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from triage.document.entries import PassEntry
 from triage.ground.limiters import BY_ID
@@ -12,19 +11,10 @@ from triage.ground.terminology import said
 from triage.ground.units import show
 from triage.rendering import phrases
 from triage.rendering.labels import HEADS
+from triage.rendering.text_table import TextTable
 
 DEFAULT_PASSES = 12  # passes a short report lists, the longest
 Cell = Callable[[PassEntry], str]
-
-
-@dataclass(frozen=True)
-class PassTable:
-    """headers: (text, right-aligned). rows: cells as text, in frame order. more: passes not listed. limiters: class per row."""
-
-    headers: list[tuple[str, bool]]
-    rows: list[list[str]]
-    more: int
-    limiters: list[str]
 
 
 def count(value: float | None) -> str:
@@ -59,6 +49,12 @@ def _per_pixel(p: PassEntry) -> str:
     return "" if bytes_ is None else _ratio(bytes_) + (f", min {_ratio(least)}" if least else "")
 
 
+def _layers(p: PassEntry) -> str:
+    """`19.8, 2.9 pass`: layers shaded on the target, and how many of them pass the tests where that was counted."""
+    shaded, passed = p["layers"], p["layers_passed"]
+    return "" if shaded is None else _ratio(shaded) + (f", {_ratio(passed)} pass" if passed is not None else "")
+
+
 def name(p: PassEntry) -> str:
     """Name of a pass: its marker, or `(X, other)` for work of a wrapper outside its markers."""
     own = p["name"] or "(unmarked)"
@@ -74,6 +70,7 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Primitives in", True, lambda p: count(p["primitives_in"])),
     ("Primitives out", True, lambda p: count(p["primitives"])),
     ("Pixels", True, lambda p: count(p["pixels"] if p["pixels"] is not None else p["pixel_invocations"])),
+    ("Layers", True, _layers),
     ("Px/prim", True, lambda p: _ratio(p["pixels_per_primitive"])),
     ("Bytes moved", True, _moved),
     ("Read:write", True, _read_share),
@@ -94,7 +91,7 @@ _FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cau
 
 def pass_table(
     passes: Sequence[PassEntry], *, full: bool = False, wide: int = 0, most: int = DEFAULT_PASSES
-) -> PassTable | None:
+) -> TextTable | None:
     """The table of the `most` longest passes; None without passes. full: all of them; wide: columns of a terminal."""
     if not passes:
         return None
@@ -108,7 +105,7 @@ def pass_table(
         if (not wide or title in fitting) and (title in _FIXED_COLUMNS or any(cell(p) not in ("", "0") for p in shown))
     ]
     rows = [[cell(p) for _, _, cell in columns] for p in shown]
-    return PassTable(
+    return TextTable(
         [(_SHORTER.get(title, title) if wide else title, right) for title, right, _ in columns],
         rows,
         len(passes) - len(shown),

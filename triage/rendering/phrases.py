@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Sequence
 
 from triage import schema
+from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import (
     VERDICT_CLASSES,
     CellEntry,
     EvidenceEntry,
     FindingEntry,
     FrameEntry,
-    LocationEntry,
     SourceEntry,
     WorkloadEntry,
 )
@@ -22,6 +23,8 @@ from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
+from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
@@ -29,7 +32,34 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
 
-MIN_EXCESS = 2  # accesses over those needed that are worth a word (NVIDIA, Compute Triage Guide)
+WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
+
+
+def gap_reason(g: GapEntry) -> str:
+    """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
+    name = GAP_WORDS[g["cause"]].name
+    return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
+
+
+def steps(entries: Sequence[StepEntry] | None) -> str:
+    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
+    if not entries:
+        return ""
+    worst = max(entries, key=lambda e: e["ns"])
+    if len(entries) == 1:
+        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
+    median = statistics.median(e["ns"] for e in entries)
+    return f"{len(entries):,} steps: median {time(median)}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+
+
+def ranks(entries: Sequence[RankEntry] | None) -> str:
+    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
+    if not entries:
+        return ""
+    late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
+    waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
+    all_of = sum(r["last"] for r in entries)
+    return f"{len(entries):,} ranks: rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; {', '.join(waits)}"
 
 
 def time(ns: float | None) -> str:
@@ -148,6 +178,22 @@ def cause(c: TodoItem, brief: bool = False) -> str:
     if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} on its own"
     return text
+
+
+def budget(e: BudgetEntry) -> str:
+    """`over by 2.1 ms: items 1, 2 save 2.4 ms`, `under by 310 µs`, `no marker matches`."""
+    owner = f" ({e['owner']})" if e["owner"] else ""
+    if not e["matched"]:
+        return f"no marker matches{owner}"
+    if not e["over_ns"]:
+        return f"under by {time(e['allowed_ns'] - e['ns'])}{owner}"
+    count = len(e["items"])
+    items = f"{'item' if count == 1 else 'items'} {', '.join(map(str, e['items'][:4]))}" + (
+        f" + {count - 4} more" if count > 4 else ""
+    )
+    saved = f"{items} {'saves' if count == 1 else 'save'} {time(e['saves_ns'])}"
+    enough = ", not enough" if e["saves_ns"] < e["over_ns"] else ""
+    return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
 def chain(c: TodoItem) -> str:
@@ -272,21 +318,6 @@ def cell(o: SourceEntry) -> str:
 
 
 _NOT_ZERO = re.compile("[^0., ]")
-
-
-def location(place: LocationEntry) -> str:
-    """`kernel.cu:41 (global load): 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
-    if place["line"]:
-        at = f"{tail(place['file'] or '')}:{place['line']}"
-    else:
-        at = f"{short(place['function'], 60) or 'address'}+{place['offset']:#x}"
-    access = f" ({place['access']})" if place["access"] else ""
-    parts = [f"{at}{access}: {percent(place['share'])} of {place['what']}"]
-    if place["excess"] and place["excess"] > MIN_EXCESS:
-        parts.append(f"{place['excess']:.1f}x the accesses needed")
-    if place["reason"] and place["reason"] not in place["what"]:
-        parts.append(f"top stall {short(place['reason'], 40)}")
-    return ", ".join(parts) + (f": {short(place['source'], 100)}" if place["source"] else "")
 
 
 def origin_of(e: EvidenceEntry) -> str:

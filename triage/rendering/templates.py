@@ -25,9 +25,10 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
-from triage.rendering import declared, escape, phrases
+from triage.rendering import code_places, declared, escape, phrases
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import AS_DATA
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
 
@@ -143,6 +144,7 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "say": Phrases(),
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
+        "operator_table": operator_table(doc["frame"]["operators"], most=MOST_OPERATORS if full else DEFAULT_OPERATORS),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
         # what a user's template gets is plain data
@@ -170,6 +172,7 @@ class Phrases:
     dark = staticmethod(phrases.dark)
     shares = staticmethod(phrases.shares)
     limiters = staticmethod(phrases.limiters)
+    budget = staticmethod(phrases.budget)
     cause = staticmethod(phrases.cause)
     chain = staticmethod(phrases.chain)
     where = staticmethod(phrases.where)
@@ -179,7 +182,7 @@ class Phrases:
     back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)
     source = staticmethod(phrases.source)
-    location = staticmethod(phrases.location)
+    location = staticmethod(code_places.in_full)
     collect = staticmethod(phrases.collect)
     range_ = staticmethod(phrases.range_)
     missing = staticmethod(phrases.missing)
@@ -187,6 +190,9 @@ class Phrases:
     path = staticmethod(phrases.path)
     tail = staticmethod(phrases.tail)
     titled = staticmethod(phrases.titled)
+    gap_reason = staticmethod(phrases.gap_reason)
+    steps = staticmethod(phrases.steps)
+    ranks = staticmethod(phrases.ranks)
 
     def __init__(self) -> None:
         self.classes = {x.id: said(x.name) for x in LIMITERS}

@@ -13,19 +13,21 @@ from rich.text import Text
 from triage.document import summary
 from triage.document.bundle import Bundle, column
 from triage.document.disambiguate import apart
-from triage.document.entries import LocationEntry, Result
+from triage.document.entries import Result
+from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
-from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import phrases, terminal_bars
+from triage.rendering import code_places, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import HEADS
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
+from triage.rendering.text_table import TextTable
 
 MAX_WIDTH = 120
 MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
@@ -75,8 +77,10 @@ class _Page:
     def all(self) -> None:
         """Write summary, to-do list, timeline, markers, passes, findings, missing counters and notes."""
         self.head()
+        self.budgets()
         self.todo()
         self.timeline()
+        self.operators()
         self.markers()
         self.passes()
         self.findings()
@@ -133,6 +137,28 @@ class _Page:
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
 
+    def budgets(self) -> None:
+        """Budgets: time, allowance, and what would bring those under that are over."""
+        entries = self.doc["frame"].get("budgets", [])
+        if not entries:
+            return
+        self.title(HEADS.budgets)
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(max_width=max(self.wide // 4, 12), overflow="fold")
+        grid.add_column(justify="right")
+        grid.add_column(justify="right")
+        grid.add_column(overflow="fold")
+        for e in entries:
+            style = "red" if e["over_ns"] else "green"
+            cells = (
+                short(e["marker"], 60),
+                phrases.time(e["ns"]),
+                f"of {phrases.time(e['allowed_ns'])}",
+                phrases.budget(e),
+            )
+            grid.add_row(*(Text(clean(c), style if i == len(cells) - 1 else "") for i, c in enumerate(cells)))
+        self.console.print(grid)
+
     def _undiagnosed(self, dark: UndiagnosedEntry) -> str:
         """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
         outside = f"outside all {voice().item}s"
@@ -175,7 +201,7 @@ class _Page:
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
-                self._labelled("At", phrases.location(at), "yellow")
+                self._labelled("At", code_places.location(at), "yellow")
         if not shown and (small := phrases.only_small(self.s)):
             self.say(small, indent=4)
         elif rest := self.s["causes"][len(shown) :]:
@@ -220,10 +246,13 @@ class _Page:
             call = f" ({clean(g['call'])})" if g["call"] else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
-                f"{GAP_WORDS[g['cause']].name}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
+                f"{phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
             )
+        for line in (phrases.steps(self.doc["frame"]["steps"]), phrases.ranks(self.doc["frame"]["ranks"])):
+            if line:
+                self.say(line, indent=2)
         for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
             self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
             self.say(clean(k["profile"]), "cyan", 4)
@@ -279,13 +308,31 @@ class _Page:
         if t is None:
             return
         self.title("Passes in frame order")
+        self._table(t)
+        if t.more:
+            self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
+
+    def operators(self) -> None:
+        """Operators of a framework by time, with what they do and how near their roof they are."""
+        t = operator_table(
+            self.doc["frame"]["operators"], wide=self.wide, most=MOST_OPERATORS if self.full else DEFAULT_OPERATORS
+        )
+        if t is None:
+            return
+        self.title(HEADS.operators)
+        self._table(t, split=1)
+        if t.more:
+            self.say(f"{plural(t.more, 'shorter operator')}: {'JSON' if self.full else '--full'}", "bright_black")
+
+    def _table(self, t: TextTable, split: int = -1) -> None:
+        """A table over the whole width; the first column and the one at `split` share what the others leave."""
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         widest = [max(len(row[i]) for row in [[h for h, _ in t.headers], *t.rows]) for i in range(len(t.headers))]
-        # the first and the last column share what the figures between them leave
-        room = max(20, self.wide - sum(widest[1:-1]) - len(widest))
-        first = min(widest[0], max(room - max(12, widest[-1]), room * 3 // 5))
+        split %= len(widest)
+        room = max(20, self.wide - sum(widest[1:]) + widest[split] - len(widest))
+        first = min(widest[0], max(room - max(12, widest[split]), room * 3 // 5))
         for i, (header, right) in enumerate(t.headers):
-            size = first if i == 0 else room - first if i == len(t.headers) - 1 else widest[i]
+            size = first if i == 0 else room - first if i == split else widest[i]
             table.add_column(
                 header,
                 width=size,
@@ -297,8 +344,6 @@ class _Page:
         for row in t.rows:
             table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
         self.console.print(table)
-        if t.more:
-            self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""
@@ -327,7 +372,8 @@ class _Page:
                 # wrapped, never cut: a cell is found by its line and column
                 self.say(phrases.origin_of(e), "bright_black", 6)
             for place in f["locations"] if self.full else f["locations"][:1]:
-                self.say(f"@ {phrases.location(place)}", "yellow", 4)
+                said = code_places.in_full(place) if self.full else code_places.location(place)
+                self.say(f"@ {said}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:
                 self.say(f"→ {clean(a)}", "green", 4)
 

@@ -328,6 +328,13 @@ METRICS = (
         "Share of the waves' life spent waiting for anything (memory, barriers, dependencies)",
     ),
     Metric(
+        "waves.memory_wait",
+        "ratio",
+        "Waves waiting for vector memory",
+        "low",
+        "Share of the traced waves' cycles in waits for vector memory",
+    ),
+    Metric(
         "waves.issue_wait",
         "ratio",
         "Waves waiting to issue",

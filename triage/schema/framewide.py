@@ -49,6 +49,13 @@ METRICS = (
         "low",
         stated("Share of the capture's kernel time in launches shorter than {tiny}"),
     ),
+    Metric(
+        "frame.communication",
+        "ratio",
+        "Communication kernels",
+        "low",
+        "Share of the capture's time in kernels of NCCL, RCCL and similar libraries",
+    ),
     # idle time and drains, over leaf ranges only: parents contain them again
     Metric("frame.idle", "ratio", "Frame idle", "low", "GPU idle over the frame's leaf ranges, weighted by their time"),
     Metric(
@@ -123,6 +130,41 @@ METRICS = (
         "Excess geometry",
         "low",
         "How far the pixels per primitive of those passes lie below four, weighted by their time",
+    ),
+    Metric(
+        "frame.hidden_share",
+        "ratio",
+        "Time in passes of hidden layers",
+        "low",
+        "Share of the frame in passes that shade more than three layers of their target and throw half or more away behind the shader",
+    ),
+    Metric(
+        "frame.hidden_part",
+        "ratio",
+        "Shaded pixels thrown away",
+        "low",
+        "Shaded pixels of those passes that fail depth or stencil, weighted by their time",
+    ),
+    Metric(
+        "frame.layered_share",
+        "ratio",
+        "Time in passes of many layers",
+        "low",
+        "Share of the frame in passes that draw more than three layers on their target",
+    ),
+    Metric(
+        "frame.layered_excess",
+        "ratio",
+        "Layers beyond the third",
+        "low",
+        "Share of the pixels of those passes in layers beyond the third, weighted by their time",
+    ),
+    Metric(
+        "frame.layered_blended",
+        "ratio",
+        "Blended passes of many layers",
+        "",
+        "Share of the time of those passes in passes of blended layers, by their names",
     ),
     Metric(
         "frame.common_share",

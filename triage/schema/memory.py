@@ -47,7 +47,13 @@ METRICS = (
         "VRAM bytes read",
         "low",
         "Bytes read from VRAM",
-        ("dram__bytes_read.sum", "dram__bytes_op_read.sum", "dram__read_bytes"),
+        (
+            "dram__bytes_read.sum",
+            "dram__bytes_op_read.sum",
+            "dram__read_bytes",
+            "Output external read bytes",
+            "External read bytes",
+        ),
         additive=True,
     ),
     Metric(
@@ -56,7 +62,13 @@ METRICS = (
         "VRAM bytes written",
         "low",
         "Bytes written to VRAM",
-        ("dram__bytes_write.sum", "dram__bytes_op_write.sum", "dram__write_bytes"),
+        (
+            "dram__bytes_write.sum",
+            "dram__bytes_op_write.sum",
+            "dram__write_bytes",
+            "Output external write bytes",
+            "External write bytes",
+        ),
         additive=True,
     ),
     Metric(

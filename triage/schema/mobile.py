@@ -71,6 +71,106 @@ METRICS = (
         "Time in which the unit of integer multiplication and complex functions ran or held work up",
         ("Integer and Complex Limiter",),
     ),
+    Metric(
+        "instruction.limiter",
+        "ratio",
+        "Instruction throughput limiter",
+        "",
+        "Time in which instructions were issued or waited for issue",
+    ),
+    Metric("l1.limiter", "ratio", "L1 cache limiter", "", "Time in which the L1 cache worked or held work up"),
+    Metric(
+        "control_flow.limiter", "ratio", "Control flow limiter", "", "Time in which branches and loops held work up"
+    ),
+    Metric(
+        "shaded_vertex.limiter",
+        "ratio",
+        "Shaded vertex read limiter",
+        "",
+        "Time in which fragments waited for varyings",
+    ),
+    Metric(
+        "shader_launch.limiter", "ratio", "Shader launch limiter", "", "Time in which launching threads held work up"
+    ),
+    Metric("cull.limiter", "ratio", "Clip and cull limiter", "", "Time in which clipping or culling held work up"),
+    Metric(
+        "texture_filter.utilization", "ratio", "Texture filter utilisation", "", "Time in which texture filters worked"
+    ),
+    Metric("texture_read.utilization", "ratio", "Texture read utilisation", "", "Time in which texture reads worked"),
+    Metric(
+        "texture_write.utilization", "ratio", "Texture write utilisation", "", "Time in which texture writes worked"
+    ),
+    Metric("instruction.utilization", "ratio", "Instruction throughput", "", "Time in which instructions were issued"),
+    Metric("l1.utilization", "ratio", "L1 cache utilisation", "", "Time in which the L1 cache worked"),
+    Metric("llc.utilization", "ratio", "Last-level cache utilisation", "", "Time in which the last-level cache worked"),
+    Metric(
+        "fragment_launch.utilization",
+        "ratio",
+        "Fragment launch utilisation",
+        "",
+        "Time in which fragment threads were launched",
+    ),
+    Metric("depth.utilization", "ratio", "Depth utilisation", "", "Time in which depth was tested, loaded or stored"),
+    Metric(
+        "l1.evictions", "ratio", "L1 evictions", "low", "Lines that left the L1 cache for others, of those it holds"
+    ),
+    Metric("ray.unit_active", "ratio", "Ray tracing unit active", "", "Time in which the ray tracing unit worked"),
+    Metric(
+        "pixels.helper_share",
+        "ratio",
+        "Helper invocations",
+        "low",
+        "Fragment threads that only help a neighbour of their quad",
+    ),
+    Metric(
+        "pixels.failed_early",
+        "count",
+        "Pixels that failed before shading",
+        "",
+        "Pixels that hidden-surface removal or the depth test rejected before the fragment shader",
+        additive=True,
+    ),
+    Metric(
+        "tile.partial_renders",
+        "count",
+        "Partial renders",
+        "low",
+        "Times at which tiles were stored and loaded again within a pass",
+        bounded=False,
+    ),
+    Metric(
+        "msaa.resolved_pixels",
+        "count",
+        "MSAA pixels resolved",
+        "",
+        "Pixels of multisampled targets that were resolved and stored",
+        additive=True,
+    ),
+    # Arm's libGPUCounters names; shares of the quads that were rasterised
+    Metric(
+        "postz.quads_killed",
+        "ratio",
+        "Quads killed after shading",
+        "low",
+        "Quads that the depth test behind the fragment shader threw away",
+        ("Late ZS killed quad percentage", "Late ZS killed quads percentage"),
+    ),
+    Metric(
+        "fpk.quads_killed",
+        "ratio",
+        "Quads killed before shading",
+        "high",
+        "Quads that a later opaque one hid before they were shaded (forward pixel kill)",
+        ("FPK killed quad percentage", "FPK killed quads percentage"),
+    ),
+    Metric(
+        "pixels.partial_coverage",
+        "ratio",
+        "Partly covered quads",
+        "low",
+        "Fragment quads with a lane that only helps its neighbours",
+        ("Partial coverage percentage",),
+    ),
     Metric("mmu.limiter", "ratio", "MMU limiter", "low", "Time in which address translation worked or held work up"),
     Metric("occupancy.compute", "ratio", "Kernel occupancy", "", "Thread slots filled with compute threads"),
     Metric("occupancy.fragment", "ratio", "Fragment occupancy", "", "Thread slots filled with fragment threads"),

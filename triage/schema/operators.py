@@ -1,4 +1,4 @@
-"""Facts of a framework's operators over a whole trace, computed by triage/diagnosis/operator_facts.py.
+"""Facts of a framework's operators and steps over a whole trace, computed by triage/diagnosis/operator_facts.py and step_facts.py.
 
 Shares are of the span of all devices together.
 """
@@ -11,6 +11,50 @@ def _share(name: str, label: str, meaning: str) -> Metric:
 
 
 METRICS = (
+    Metric(
+        "steps.variance",
+        "count",
+        "Longest step over the median",
+        "low",
+        "Time of the longest step over the median of all",
+        bounded=False,
+    ),
+    Metric(
+        "steps.loading",
+        "ratio",
+        "Loading in the longest step",
+        "low",
+        "Share of the longest step in calls that load or compile code",
+    ),
+    Metric(
+        "optimizer.kernels",
+        "count",
+        "Kernels of an optimizer step",
+        "low",
+        "Kernels launched in one step of the optimizer",
+        bounded=False,
+    ),
+    Metric(
+        "optimizer.time",
+        "ratio",
+        "Time of the optimizer's kernels",
+        "low",
+        "Share of the devices' span: kernels launched by the optimizer",
+    ),
+    Metric(
+        "optimizer.idle",
+        "ratio",
+        "Idle in the optimizer",
+        "low",
+        "Share of the devices' span: idle between kernels launched by the optimizer",
+    ),
+    Metric(
+        "optimizer.fused",
+        "ratio",
+        "Fused kernels of the optimizer",
+        "",
+        "Share of the optimizer's kernels that update many parameters at once",
+    ),
     _share("fp32", "FP32 products", "matrix products and convolutions in FP32"),
     _share("layout", "Layout conversions", "kernels that only change the layout of tensors"),
     _share("attention", "Unfused attention", "products and softmax of attention whose scores go through memory"),

@@ -88,6 +88,13 @@ METRICS = (
     ),
     # No export seen so far carries the target's size; custom tables can.
     Metric(
+        "range.depth_laid",
+        "ratio",
+        "Behind its own depth",
+        "",
+        "1 where an earlier pass drew the same geometry over many more pixels: what is shaded survived an equal depth test",
+    ),
+    Metric(
         "target.pixels",
         "count",
         "Pixels of the target",

@@ -34,6 +34,11 @@ METRICS = (
     _idle("launch", "Idle: launch latency", "a launch call was in progress, or the launch had not started yet"),
     _idle("host", "Idle: host code", "the launching thread was outside the API, or in a call that submits no work"),
     _idle("loader", "Idle: data loader", "the host waited for the next batch of the framework's data loader"),
+    _idle(
+        "loader_own",
+        "Idle: loading thread",
+        "the launching thread made the next batch itself, in a loader without workers",
+    ),
     _idle("transition", "Idle between queued kernels", "gaps below 20 µs with the next work already submitted"),
     _idle("queued", "Idle: queued work", "gaps from 20 µs on with the next work already submitted"),
     _idle("profiler", "Idle: profiler overhead", "the profiler flushed buffers or instrumented code"),
@@ -84,6 +89,13 @@ METRICS = (
         "Collective wait",
         "low",
         "Share of the devices' span in collective kernels beyond the time of the last device",
+    ),
+    Metric(
+        "timeline.rank_wait",
+        "ratio",
+        "Wait for the last rank",
+        "low",
+        "Share of a rank's span in collectives beyond the time of the rank that came to them last",
     ),
     Metric(
         "timeline.exposed_comm",

@@ -36,10 +36,6 @@ def test_doubled_columns_that_disagree_are_not_used() -> None:
     ("text", "what"),
     [
         (
-            "Process,Category,Metric,Timestamp,TimestampRaw,Value\napp,GPU,% Shaders Busy,1,2,3\n",
-            "Snapdragon Profiler series",
-        ),
-        (
             "CaptureID,DrawID,SubmitCount,ReplayHandleID,MetricID,MetricName,Value\n2,9,1,1,1,Clocks,5\n",
             "per-draw",
         ),
@@ -82,3 +78,29 @@ def test_a_phones_units_stand_beside_those_with_a_share_of_peak(tmp_path: Path) 
     assert [(u["unit"], u["pct"]) for u in clouds["sol"]] == [("TEXTURE", 97.0), ("VRAM", 24.0), ("FMA", 21.0)]
     assert not clouds["primary"]  # no share of peak: in no cluster
     assert blur["sol"][0] == {"unit": "VRAM", "pct": 96.0} and blur["primary"] == ["VRAM"]
+
+
+def test_newer_counters_of_xcode_stand_for_older_ones() -> None:
+    head = "CommandBuffer Label,Encoder Label,F32 Limiter,F16 Limiter,F32 Utilization,Texture Read Limiter,Texture Filtering Limiter,L1 Cache Limiter"
+    more = "Primitives Culled (Back-Face),Primitives Culled (Off-Screen),Average Pixel Overdraw,Buffer L1 Miss Rate,GPU Time"
+    t = read(f"{head},{more}\na,b,91,20,70,15,35,12,100,50,2.5,20,2210417\n")
+    at = {m: c.values[0] for m, c in t.columns.items()}
+    assert at["alu.limiter"] == pytest.approx(0.91) and at["texture_sample.limiter"] == pytest.approx(0.35)
+    assert (
+        at["prims.thrown_away"] == 150
+        and at["pixels.overdraw"] == 2.5
+        and at["l1.buffer_hit_rate"] == pytest.approx(0.8)
+    )
+    # older counters that this export cannot hold are not asked for
+    assert t.collect is not None and "ALU Limiter" not in t.collect(["alu.limiter", "buffer_read.limiter"])
+    assert t.collectable is not None and "buffer_read.limiter" not in t.collectable
+    check_provenance(t)
+
+
+def test_late_tests_and_late_kills_of_mali_are_two_metrics() -> None:
+    t = read(
+        "name,gpu.time [ms],Late ZS tested quads percentage [%],Late ZS killed quads percentage [%],Partial coverage percentage [%]\nMain,4,8,2,84\n"
+    )
+    at = {m: c.values[0] for m, c in t.columns.items()}
+    assert at["postz.quads"] == pytest.approx(0.08) and at["postz.quads_killed"] == pytest.approx(0.02)
+    assert at["pixels.partial_coverage"] == pytest.approx(0.84) and "pixels.late_z" not in at

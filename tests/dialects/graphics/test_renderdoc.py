@@ -157,3 +157,26 @@ def test_a_folder_with_nothing_says_what_it_saw(tmp_path: Path) -> None:
     (tmp_path / "readme.txt").write_text("nothing")
     with pytest.raises(UnknownDialect, match=r"unknown format \(first files: "):
         api.read(tmp_path)
+
+
+def test_gpuperfapi_counters_of_stages_and_targets(tmp_path: Path) -> None:
+    head = "EID,GPU Duration (ms),GPUTime,GPUBusy,PSBusy,CSBusy,PostZSamplesPassing,CBMemRead,CBMemWritten,CBSlowPixelPct,FetchSize,WriteSize"
+    file = tmp_path / "frame-counters.csv"
+    file.write_text(f"{head}\n12,2.1,2100000,99,95,0,8000000,66000000,180000000,50,90000000,190000000\n")
+    t = read(file)
+    at = {m: c.values[0] for m, c in t.columns.items()}
+    assert (
+        at["stage.pixel_busy"] == pytest.approx(0.95) and at["crop.slow_pixels"] == 0.5 and at["pixels.passed"] == 8e6
+    )
+    assert at["crop.bytes_read"] == 66e6 and at["crop.bytes_written"] == 180e6 and t.isolated
+
+
+def test_short_replayed_actions_keep_their_counts_only(tmp_path: Path) -> None:
+    file = tmp_path / "frame-counters.csv"
+    file.write_text(
+        "EID,GPU Duration (us),PS Invocations,Samples Passed,sm__throughput.avg.pct_of_peak_sustained_elapsed\n1,5,900,800,40\n2,900,90000,80000,40\n"
+    )
+    capture = reader.read(str(file))
+    assert np.isnan(capture.facts["sm.throughput"][0]) and capture.facts["sm.throughput"][1] == pytest.approx(0.4)
+    assert capture.facts["invocations.ps"][0] == 900 and any(q.check == "short-replay" for q in capture.quality)
+    assert "range.chain" not in capture.facts

@@ -491,9 +491,12 @@ def test_findings_say_where(tmp_path: Path) -> None:
     places = {f["rule"]: f["locations"] for f in found if f["locations"]}
     store = places["MEM002"][0]
     assert (store["file"], store["line"], store["share"], store["excess"]) == (CU, 13, 1.0, 8.0)
+    (load,) = store["waits_for"]
+    assert (load["mnemonic"], load["line"], load["argument"], load["queue"]) == ("LDG", 12, 1, False)
     words = "transpose.cu:13 (global store): 100 % of excess store sectors, 8.0x the accesses needed"
+    waits = "a global store waits for the global load (LDG) of argument 1 (const float*) at transpose.cu:12"
     for fmt in ("terminal", "markdown", "jira", "html"):
-        said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", fmt).stdout).split())
-        assert words in said, fmt
+        said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", fmt, "--full").stdout).split())
+        assert words in said and waits in said, fmt
     run("tickets", path, "-o", tmp_path / "t", "--markup", "markdown")
     assert any("**Source:**" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))

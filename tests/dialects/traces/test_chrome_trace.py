@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import SAMPLES
+from triage.capture import timeline
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Options, pick
-from triage.dialects.traces import chrome_trace, json_rows, kineto_operators, operator_work
+from triage.dialects.traces import chrome_trace, json_rows, kineto, kineto_operators, operator_work
 from triage.dialects.traces.json_rows import JsonRows
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 from triage.reading import reader
@@ -255,3 +257,47 @@ def test_ranks_of_a_merged_file_keep_their_calls() -> None:
     assert table.trace is not None and [key for key, _ in table.trace.devices] == ["0", "1"]
     calls = table.trace.calls.start[table.trace.operations.call]
     assert (table.trace.operations.start - calls).tolist() == [10_000, 10_000]
+
+
+# --- hostile files
+
+
+def test_blanks_of_a_bomb_and_endless_names_stay_within_bounds(tmp_path: Path) -> None:
+    row = json.dumps(KERNEL).encode()
+    path = tmp_path / "t.json.gz"
+    path.write_bytes(gzip.compress(b'{"traceEvents": [' + row + b"," + b" " * 30_000_000 + row + b"]}", 1))
+    tracemalloc.start()
+    table = chrome_trace.read(Source(str(path), max_unpacked=1 << 30), Options())
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(table) == 2 and most < 20_000_000
+    named = _read([{**KERNEL, "name": "x" * 1_000_000}, CALL])
+    assert len(str(named.names[0])) == kineto.MAX_NAME
+
+
+def test_of_keys_given_twice_the_last_counts() -> None:
+    text = json.dumps(KERNEL).replace('"dur": 10', '"dur": 10, "dur": 12')
+    table = _read_text(f'{{"traceEvents": [{text}], "traceEvents": [1]}}'.encode())
+    assert table.columns["gpu.time"].values.tolist() == [12_000]
+
+
+def test_a_loader_without_workers_does_the_work_itself() -> None:
+    for name, own in (("_SingleProcessDataLoaderIter", True), ("_MultiProcessingDataLoaderIter", False)):
+        wait = _row("user_annotation", f"enumerate(DataLoader)#{name}.__next__", 30, 60)
+        later = [
+            {**KERNEL, "ts": 200, "args": {**KERNEL["args"], "correlation": 2}},
+            {**CALL, "ts": 190, "args": {"correlation": 2}},
+        ]
+        table = _read([KERNEL, CALL, wait, *later])
+        assert table.trace is not None and table.trace.loads_itself is own
+        (device,) = timeline.build(table.trace).devices
+        assert (device.loading_ns, device.loading_own_ns) == (60_000, 60_000 if own else 0)
+        # the gap of 170 us: the part of its cause never exceeds the class
+        (gap,) = device.longest
+        assert gap.cause == "host" and gap.cause_ns == device.gap("host").blamed_ns < gap.end - gap.start
+
+
+def test_few_operations_have_idle_causes_around_long_gaps_only() -> None:
+    for pause, judged in ((200.0, False), (5_000.0, True)):
+        table = _read([KERNEL, CALL, {**KERNEL, "ts": 30 + pause}])
+        assert table.trace is not None and timeline.build(table.trace).has_judged_gaps is judged

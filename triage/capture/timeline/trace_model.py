@@ -147,6 +147,7 @@ def _device(
         waits = union(*trace.loading)
         idle = np.minimum(blamed[HOST], waits.until(gaps.end) - waits.until(gaps.start))
         made.loading_ns = int(idle.sum())
+        made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
         call = ops.call[gaps.ended_by]
         slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
@@ -197,11 +198,13 @@ def _longest(trace: Trace, gaps: Gaps, blamed: dict[int, Indices], rows: Indices
         kinds = {k: int(ns[i]) for k, ns in blamed.items()}
         block = rows[busy.first[i] : ends[i]]
         before = int(block[int(np.argmax(trace.operations.end[block]))])
+        most = max(kinds, key=lambda k: (kinds[k], -k))
         out.append(
             Gap(
                 start=int(gaps.start[i]),
                 end=int(gaps.end[i]),
-                cause=GAPS[max(kinds, key=lambda k: (kinds[k], -k))],
+                cause=GAPS[most],
+                cause_ns=kinds[most],
                 led_by=GAPS[int(gaps.led[i])],
                 call=_call_at(trace, int(gaps.ended_by[i]), int(gaps.start[i])),
                 before=before,

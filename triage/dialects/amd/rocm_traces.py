@@ -9,7 +9,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "rocm-traces"
-SIGN = ("timestamp", "operation", "codeobj", "agent")
+SIGN = ("timestamp", "operation", "agent")
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm traces without kernel times (API, markers, copies, samples): recognised to be refused"
 CAPTURE = "Not an input for triage: use `rocprofv3 --kernel-trace --pmc COUNTERS -f csv -- ./app` instead."
@@ -25,12 +25,6 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("Sample_Timestamp", "Exec_Mask", "Instruction"),
         "program-counter samples: instructions without kernel times",
-        _KERNELS,
-    ),
-    (
-        ("CodeObj", "Vaddr", "Hitcount", "Latency"),
-        "an instruction listing of an advanced thread trace (ATT): cycles per "
-        "instruction of one kernel, no kernel times",
         _KERNELS,
     ),
     (

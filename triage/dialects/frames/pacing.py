@@ -6,17 +6,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Table
+from triage.capture.arrays import Floats, Indices, Masks, numbered
+from triage.capture.capture import Column, Quality, Table
 from triage.ground import units
 
 FULL = 0.9  # a side that works for nine tenths of a frame sets its pace
 STUTTER = 2.0  # a frame twice as long as the median one is seen
+HALF = 0.5  # the side that bounds most frames sets the pace
+MAX_JUDGED = 20  # workloads with a remark of their own
 LOWEST = 1.0  # percent of the frames: the 1 % lows
 
 
-def pacing(interval: Floats, gpu: Floats | None, cpu: Floats | None) -> dict[str, float]:
+def pacing(interval: Floats | None, gpu: Floats | None, cpu: Floats | None) -> dict[str, float]:
     """Facts of some frames (times in one unit): median and 1 % low frame time, share of stuttering and of bound frames."""
+    if interval is None:
+        return {}
     good = np.isfinite(interval) & (interval > 0)
     if not good.any():
         return {}
@@ -58,3 +62,75 @@ def enter(table: Table, facts: dict[str, Floats], formula: str) -> None:
 FORMULAS = "over the frames: median, 99th percentile, part above twice the median, part with a side busy for 90 %"
 NAMES = {m: ["FrameTime"] for m in ("present.median", "present.low", "present.stutter")}
 NAMES |= {m: ["busy time / FrameTime"] for m in ("present.gpu_bound", "present.cpu_bound")}
+
+
+def judge(table: Table, judged: Masks, who: Mapping[str, str] | None = None) -> None:
+    """Shares of the frame, pacing and one remark per workload of frame times: which side sets the frame rate.
+
+    judged: rows that are judged. who: metric of a side -> what it is called, where that is not GPU and CPU.
+    """
+    codes, distinct = numbered(table.names)
+    for metric, part in (("present.gpu_share", "gpu.busy_time"), ("present.cpu_share", "cpu.busy")):
+        _share(table, codes, judged, metric, part)
+    facts: dict[str, Floats] = {}
+    for code in sorted(set(codes[judged].tolist()))[:MAX_JUDGED]:
+        rows = codes == code
+        found = pacing(*(_of(table, m, rows) for m in ("present.interval", "gpu.busy_time", "cpu.busy")))
+        for metric, value in found.items():
+            facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
+        shares = [_of(table, f"present.{side}_share", rows) for side in ("gpu", "cpu")]
+        gpu, cpu = (float(s[0]) if s is not None else np.nan for s in shares)
+        said = sentence(gpu, cpu, found, who or {})
+        even = describe(found, int(rows.sum()))
+        name = str(distinct[code])[:60]
+        if said or even:
+            text = f"{name}: {said}{even}" if said else f"{name}{even.replace(';', ':', 1)}"
+            check = "frame-bound" if said else "frame-pacing"
+            table.quality.append(Quality(check, text, int(np.argmax(rows))))
+    enter(table, facts, FORMULAS)
+
+
+def _of(table: Table, metric: str, rows: Masks) -> Floats | None:
+    return table.columns[metric].values[rows] if metric in table.columns else None
+
+
+def _share(table: Table, codes: Indices, judged: Masks, metric: str, part: str) -> None:
+    """Sum of a side's time over the sum of frame times: a mean of shares would weigh short frames like long ones."""
+    if part not in table.columns or "present.interval" not in table.columns:
+        return
+    a, b = table.columns[part].values, table.columns["present.interval"].values
+    where = np.isfinite(a) & np.isfinite(b)
+    with np.errstate(all="ignore"):
+        parts, wholes = (np.bincount(codes, np.where(where, v, 0.0)) for v in (a, b))
+        share = np.where(judged, np.where(wholes > 0, parts / wholes, np.nan)[codes], np.nan)
+    formula = f"sum of {part} / sum of present.interval over the frames"
+    table.columns[metric] = Column(share, metric, formula=formula, inputs=(part, "present.interval"))
+
+
+def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[str, str]) -> str:
+    """Which side sets the frame rate, in one sentence; "" where the GPU's side is unknown.
+
+    gpu, cpu: busy over frame time, NaN if unknown. facts: of `pacing`; the part of the frames that a side bounds decides,
+    its share of the time only where frames are not known one by one.
+    """
+    if not np.isfinite(gpu):
+        return ""
+    often = {
+        side: facts.get(f"present.{side}_bound", float(share >= FULL)) for side, share in (("gpu", gpu), ("cpu", cpu))
+    }
+    cpu_name = who.get("cpu", "the CPU")
+    sides = f"the GPU works {min(gpu, 9.99):.0%} of the frame time"
+    sides += f", {cpu_name} {min(cpu, 9.99):.0%}" if np.isfinite(cpu) else ""
+    frames = [f"{name} for {FULL:.0%} or more in {often[side]:.0%} of the frames" for side, name in (("gpu", "the GPU"), ("cpu", cpu_name)) if f"present.{side}_bound" in facts]  # fmt: skip
+    told = f" ({', '.join(frames)})" if frames else ""
+    if often["gpu"] >= HALF:
+        verdict = f"GPU-bound, and {cpu_name} is busy as long: shorten both" if often["cpu"] >= HALF else "GPU-bound"
+    elif often["cpu"] >= HALF:
+        verdict = f"CPU-bound, {cpu_name}" if "cpu" in who else "CPU-bound"
+    else:
+        verdict = (
+            "neither: a frame cap, V-Sync or a wait"
+            if np.isfinite(cpu)
+            else "not GPU-bound; the CPU's side is not told"
+        )
+    return f"{sides}{told}: {verdict}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from triage import schema
 from triage.capture import shape
-from triage.capture.arrays import Floats, Indices, Masks, Names
+from triage.capture.arrays import Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
@@ -127,7 +127,7 @@ def read(source: Source, options: Options) -> Table:
     if "gpu.time" not in table.columns:
         table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
     judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
-    _shares(table, judged)
+    pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
     table.collectable = frozenset() if "gpu.time" in table.columns else frozenset(_TRACKED)
     taken = {*found.values(), *texts}
@@ -157,57 +157,6 @@ def _names(columns: list[Names | None]) -> Names:
         name = str(a) or "(unnamed application)"
         shown[(a, p, c)] = name if several.get(a, 1) == 1 else f"{name} (process {p}, swap chain {c})"
     return np.array([shown[key] for key in zip(app, process, chain, strict=True)], dtype=object)
-
-
-def _shares(table: Table, judged: Masks) -> None:
-    """GPU and CPU shares of the frame and its pacing, per swap chain of the judged application."""
-    import pandas as pd
-
-    codes, distinct = pd.factorize(table.names)
-
-    def total(metric: str, where: Masks) -> Floats:
-        values = np.where(where, np.nan_to_num(table.columns[metric].values), 0.0)
-        return np.asarray(np.bincount(codes, values, len(distinct)), dtype=np.float64)
-
-    # waits of the GPU within a frame are no recoverable idle time; the frame pacing below names their cause
-    for metric, part, whole in (
-        ("present.gpu_share", "gpu.busy_time", "present.interval"),
-        ("present.cpu_share", "cpu.busy", "present.interval"),
-    ):
-        if part not in table.columns or whole not in table.columns:
-            continue
-        # sums before the quotient, of the same presents: a mean of shares would weigh short frames like long ones
-        where = np.isfinite(table.columns[part].values) & np.isfinite(table.columns[whole].values)
-        a, b = total(part, where), total(whole, where)
-        with np.errstate(all="ignore"):
-            share = np.where(judged, np.where(b > 0, a / b, np.nan)[codes], np.nan)
-        table.columns[metric] = Column(
-            share,
-            metric,
-            formula=f"sum of {part} / sum of {whole} over the swap chain's presents",
-            inputs=(part, whole),
-        )
-    paced = _pace(table, codes, sorted(set(codes[judged].tolist())))
-    _verdict(table, codes, distinct, paced)
-
-
-def _pace(table: Table, codes: Indices, judged: list[int]) -> dict[int, str]:
-    """Pacing per judged swap chain, said by its code; a mean of shares says nothing about a game that is capped in one half
-    and late in the other."""
-    columns = table.columns
-    if "present.interval" not in columns:
-        return dict.fromkeys(judged, "")
-    facts: dict[str, Floats] = {}
-    said = {}
-    for code in judged:
-        rows = codes == code
-        busy = [columns[m].values[rows] if m in columns else None for m in ("gpu.busy_time", "cpu.busy")]
-        found = pacing.pacing(columns["present.interval"].values[rows], *busy)
-        said[code] = pacing.describe(found, int(rows.sum()))
-        for metric, value in found.items():
-            facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
-    pacing.enter(table, facts, pacing.FORMULAS)
-    return said
 
 
 def _target(table: Table, apps: Names) -> str:
@@ -263,34 +212,6 @@ def _only_target(table: Table, apps: Names | None) -> Masks:
         )
     )
     return ~other[order]
-
-
-def _verdict(table: Table, codes: Indices, distinct: Names, paced: dict[int, str]) -> None:
-    """One remark per judged swap chain, at its first present: who sets its frame rate, and how even its frames are."""
-    gpu, cpu = table.columns.get("present.gpu_share"), table.columns.get("present.cpu_share")
-    for code, even in list(paced.items())[:20]:
-        name = distinct[code]
-        row = int(np.argmax(codes == code))
-        g = float(gpu.values[row]) if gpu is not None else np.nan
-        c = float(cpu.values[row]) if cpu is not None else np.nan
-        if not np.isfinite(g):
-            if even:
-                table.quality.append(Quality("frame-pacing", f"{str(name)[:60]}{even.replace(';', ':', 1)}", row))
-            continue
-        if g >= 0.9:
-            who = "GPU-bound"
-        elif c >= 0.9:
-            who = "CPU-bound"
-        else:  # c is NaN where the version has no CPU times
-            who = "neither: a frame cap, V-Sync or a wait" if np.isfinite(c) else "not GPU-bound"
-        with_cpu = f", the CPU {min(c, 9.99):.0%}" if np.isfinite(c) else ""
-        table.quality.append(
-            Quality(
-                "frame-bound",
-                f"{str(name)[:60]}: the GPU works {min(g, 9.99):.0%} of the frame time{with_cpu}: {who}{even}",
-                row,
-            )
-        )
 
 
 def names() -> dict[str, list[str]]:

@@ -36,7 +36,6 @@ _FRAME = {
     "gputime": "gpu.time",
 }
 _WHO = {
-    "gpu.time": "the GPU",
     "cpu.game_thread": "the game thread",
     "cpu.render_thread": "the render thread",
     "cpu.rhi_thread": "the RHI thread",
@@ -228,11 +227,12 @@ def _numbers(
     return out, len(rows)
 
 
-def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats], even: str) -> None:
-    """Shares of the frame time, and the one that sets it. even: how even the frames are, in words."""
+def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats], found: dict[str, float]) -> None:
+    """Shares of the frame time, and the side that sets it. found: the frames' pacing."""
     whole = frame.get("present.interval", -1)
     if whole < 0 or not (base := _mean(numbers[whole])) > 0:
         return
+    count = int(np.isfinite(numbers[whole]).sum())
     shares = {m: _mean(numbers[i]) / base for m, i in frame.items() if m != "present.interval"}
     threads = {m: s for m, s in shares.items() if m.startswith("cpu.") and s == s}
     rows = len(table)
@@ -246,23 +246,19 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats], even
             table.columns[metric] = Column(
                 values, metric, formula=f"{source} / present.interval", inputs=(source, "present.interval")
             )
-    known = {m: s for m, s in shares.items() if s == s}
-    if known:
-        top = max(known, key=lambda m: known[m])
-        label, word = _WHO[top], "GPU-bound" if top == "gpu.time" else "CPU-bound"
-        verdict = "nobody is busy all the time: a frame cap or V-Sync"
-        if known[top] >= 0.9:
-            verdict = f"{word}, {label} sets the frame rate"
-        table.quality.append(
-            Quality("frame-bound", f"{label} is busy {known[top]:.0%} of the frame time: {verdict}{even}", 0)
-        )
+    gpu = shares.get("gpu.time", np.nan)
+    thread = max(threads, key=lambda m: threads[m], default="")
+    cpu = threads.get(thread, np.nan)
+    who = {"cpu": _WHO[thread]} if thread else {}
+    if said := pacing.sentence(gpu, cpu, found, who):
+        table.quality.append(Quality("frame-bound", said + pacing.describe(found, count), 0))
 
 
-def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> str:
-    """How even the frames are, said; that and how many of them which side bounds become facts of the frame."""
+def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> dict[str, float]:
+    """How even the frames are and how many of them which side bounds, as facts of the frame too."""
     whole = frame.get("present.interval", -1)
     if whole < 0:
-        return ""
+        return {}
     threads = [numbers[i] for m, i in frame.items() if m.startswith("cpu.")]
     cpu = np.fmax.reduce(threads) if threads else None
     gpu = numbers[frame["gpu.time"]] if "gpu.time" in frame else None
@@ -273,7 +269,7 @@ def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> st
         facts[metric] = np.full(len(table), np.nan)
         facts[metric][0] = value
     pacing.enter(table, facts, pacing.FORMULAS)
-    return pacing.describe(found, int(np.isfinite(numbers[whole]).sum()))
+    return found
 
 
 def names() -> dict[str, list[str]]:

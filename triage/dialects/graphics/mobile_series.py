@@ -1,4 +1,4 @@
-"""Mobile GPU time series (Snapdragon Profiler, Adreno counters): recognised to be refused, for they name no workload."""
+"""Adreno counters without draw times or units: recognised to be refused, for they name no workload."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "mobile-series"
-SIGN = ("timestamp", "drawid", "elapsed_s")
+SIGN = ("drawid", "elapsed_s")
 TELLS = {"work": "graphics"}
-TITLE = "Snapdragon Profiler and Adreno counter series: recognised to be refused"
+TITLE = "Snapdragon per-draw metrics and KGSL counters: recognised to be refused"
 CAPTURE = (
-    "Not an input for triage: these are series over time of the whole GPU. Per-draw figures of a snapshot can be given "
-    "as a custom table."
+    "Not an input for triage: cycles without times. Per-draw figures of a snapshot can be given as a custom table."
 )
 _HINT = (
     "capture a snapshot with per-draw metrics and give it as a custom table (a name column and one column per metric)"
@@ -36,8 +35,6 @@ def _which(source: Source) -> str:
         # Snapdragon writes a table; the Adreno streamer prints its header amid a log
         if number == 1 or line.startswith("elapsed_s,"):
             headers = wide_table.header(source)[1] if number == 1 else line.split(",")
-            if all(wide_table.find(headers, h) >= 0 for h in ("Process", "Metric", "Timestamp", "Value")):
-                return "a Snapdragon Profiler series: the whole GPU over time, no draws or passes"
             if all(wide_table.find(headers, h) >= 0 for h in ("DrawID", "MetricName", "Value")):
                 return "a Snapdragon per-draw metric list without draw times"
             if headers and headers[0].strip() == "elapsed_s" and any("BUSY_CYCLES" in h for h in headers):

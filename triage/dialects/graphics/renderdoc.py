@@ -116,7 +116,7 @@ def read(source: Source, options: Options) -> Table:
     ids = eids[rows].astype(np.int64)
     shown = np.array([f"EID {e}" for e in ids], dtype=object)
     table = Table(NAME, [source], shown, {}, lines=lines, quality=wide.quality)
-    table.leaf_time = True  # durations are of single actions
+    table.leaf_time = table.isolated = True  # durations are of single actions
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
     _times(table, timed, wide, rows)

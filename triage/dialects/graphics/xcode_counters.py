@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
 
 from triage import schema
@@ -9,6 +12,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.graphics import xcode_names
 from triage.dialects.tables import unit_inference, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture
@@ -21,40 +25,13 @@ CAPTURE = """\
 In Xcode capture a frame (Debug, Capture GPU Workload), open Performance, Counters, and choose Editor, Export GPU Counters (Export
 Encoder Counters). The file is `<trace> Counters.csv`. Profile the capture first, else the counters are empty.
 """
-# percentages, as Xcode shows them; the file states no units
-_PERCENT = {
-    "ALU Utilization": "alu.utilization",
-    "ALU Limiter": "alu.limiter",
-    "Texture Sample Limiter": "texture_sample.limiter",
-    "Texture Write Limiter": "texture_write.limiter",
-    "Buffer Read Limiter": "buffer_read.limiter",
-    "Buffer Write Limiter": "buffer_write.limiter",
-    "Threadgroup/Imageblock Load Limiter": "threadgroup_memory.limiter",
-    "Last Level Cache Limiter": "llc.limiter",
-    "MMU Limiter": "mmu.limiter",
-    "Kernel Occupancy": "occupancy.compute",
-    "Compute Occupancy": "occupancy.compute",
-    "FS Occupancy": "occupancy.fragment",
-    "Fragment Occupancy": "occupancy.fragment",
-    "VS Occupancy": "occupancy.vertex",
-    "Vertex Occupancy": "occupancy.vertex",
-}
-_INVERTED = {"Last Level Cache Miss Rate": "llc.hit_rate", "Texture Cache Miss Rate": "l1tex.hit_rate"}
 _TIME = "gpu time"
-_PLAIN = {
-    "Bytes Read From Device Memory": "vram.bytes_read",
-    "Bytes Written To Device Memory": "vram.bytes_written",
-    "Kernel Invocations": "launch.threads",
-}
+_NEWER = "F32 Limiter"  # splits what older exports call ALU Limiter
 
 
 def names() -> dict[str, list[str]]:
     """The counters used."""
-    out: dict[str, list[str]] = {}
-    for table in (_PERCENT, _INVERTED, _PLAIN):
-        for name, metric in table.items():
-            out.setdefault(metric, []).append(name)
-    return {**out, "gpu.time": ["GPU Time"]}
+    return {**xcode_names.by_metric(), "gpu.time": ["GPU Time"]}
 
 
 def recognise(source: Source) -> Match | None:
@@ -80,7 +57,7 @@ def read(source: Source, options: Options) -> Table:
             again.setdefault(h, []).append(i)
         elif h:
             first[h] = i
-    wanted = {h: first[h] for h in (*_PERCENT, *_INVERTED, *_PLAIN) if h in first}
+    wanted = {h: first[h] for h in xcode_names.wanted() if h in first}
     time = next((i for i, h in enumerate(headers) if wide_table.split_unit(h)[0].lower() == _TIME), -1)
     numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, [])), *([time] if time >= 0 else [])]
     text = [c for c in (label, buffer, group) if c >= 0]
@@ -101,6 +78,7 @@ def read(source: Source, options: Options) -> Table:
             table.quality.append(Quality("ambiguous-counter", said))
             continue
         _column(table, h, c, wide.numbers[c])
+    _several(table)
     if not table.columns:
         raise BadCapture(
             f"{source.path}: no known counter with a number",
@@ -115,6 +93,12 @@ def read(source: Source, options: Options) -> Table:
         h for i, h in enumerate(headers) if h and i not in used and i not in text and first[h] not in used
     ]
     table.notes.append("the export states no units; rates were read as percent")
+    if _NEWER in first:
+        # what a GPU of this family cannot give is not asked for
+        older = {m: [h for h in own if h in first] or own[-1:] for m, own in names().items()}
+        gone = {m for m, own in names().items() if not any(h in first for h in own) and m != "gpu.time"}
+        table.collectable = frozenset(names().keys() - gone)
+        table.collect = partial(_collect, older)
     return table
 
 
@@ -146,19 +130,37 @@ def _column(table: Table, header: str, c: int, values: Floats) -> None:
     """One counter as a metric, unless the capture was not profiled: then every cell is empty."""
     if not np.isfinite(values).any():
         return
-    if metric := _PERCENT.get(header):
+    if metric := xcode_names.PERCENT.get(header):
         table.columns.setdefault(metric, Column(values * 0.01, header, c + 1, "%", 0.01))
-    elif metric := _INVERTED.get(header):
+    elif metric := xcode_names.INVERTED.get(header):
         table.raw[header] = Column(values, header, c + 1, "%")
         formula = f"1 - {schema.get(metric).label}'s miss rate / 100"
         table.columns[metric] = Column(1 - values * 0.01, header, 0, formula=formula, inputs=(header,))
+    elif metric := xcode_names.PLAIN.get(header):
+        table.columns.setdefault(metric, Column(values, header, c + 1))
     else:
-        table.columns.setdefault(_PLAIN[header], Column(values, header, c + 1))
+        table.raw[header] = Column(values, header, c + 1)
+
+
+def _several(table: Table) -> None:
+    """Metrics that several counters hold together: the highest of shares, the sum of counts."""
+    for several, word, factor, combine in (
+        (xcode_names.HIGHEST, "highest", 0.01, np.fmax.reduce),
+        (xcode_names.SUMS, "sum", 1.0, np.nansum),
+    ):
+        for metric, headers in several.items():
+            found = tuple(h for h in headers if h in table.raw)
+            if found and metric not in table.columns:
+                values = combine([table.raw[h].values for h in found], axis=0) * factor
+                table.columns[metric] = Column(values, "", formula=f"{word} of {', '.join(found)}", inputs=found)
 
 
 def collect(metrics: list[str]) -> str:
     """The counters as Xcode calls them, and where it exports them."""
-    known = names()
-    wanted = ", ".join(known[m][0] for m in metrics if m in known)
+    return _collect(names(), metrics)
+
+
+def _collect(known: Mapping[str, list[str]], metrics: list[str]) -> str:
+    wanted = ", ".join(dict.fromkeys(known[m][0] for m in metrics if m in known))
     counters = f" with {wanted}" if wanted else ""
     return f"Xcode: profile the captured workload, then Editor > Export GPU Counters{counters}"

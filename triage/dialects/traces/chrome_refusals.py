@@ -57,8 +57,8 @@ def without_work(path: str, rows: JsonRows, columns: Columns) -> CaptureError:
             f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
         )
     return NotTriageable(
-        f"{path}: Chrome trace (Trace Event Format) of an unknown tool, without GPU rows of a known profiler{cut}",
-        _RECORD,
+        f"{path}: Chrome trace of CPU zones, no GPU work (no GPU rows of a known profiler){cut}",
+        f"name the tracks of GPU queues GPU, or {_RECORD}",
     )
 
 

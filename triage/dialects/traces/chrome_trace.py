@@ -1,9 +1,8 @@
-"""Chrome traces with GPU work: what PyTorch's profiler (Kineto) writes, for NVIDIA and AMD."""
+"""Chrome traces with GPU work: what the profilers of PyTorch (Kineto) and XLA (JAX, TensorFlow) write, for NVIDIA and AMD."""
 
 from __future__ import annotations
 
 import re
-import shlex
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto, kineto_operators
+from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
@@ -19,7 +18,7 @@ from triage.ground.phrasing import plural
 NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
 TELLS = {"work": "compute"}
-TITLE = "PyTorch profiler, Chrome trace (timeline of devices, host and operators)"
+TITLE = "PyTorch profiler or JAX (XLA), Chrome trace (timeline of devices, host and operators)"
 CAPTURE = """\
     with torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=1, warmup=3, active=3),
@@ -31,9 +30,12 @@ CAPTURE = """\
             prof.step()
 
 writes `log/*.pt.trace.json`, one per process; packed (`.json.gz`) is fine. `prof.export_chrome_trace("trace.json.gz")` writes
-the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down."""
+the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down.
+
+JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`."""
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
+APP = "python train.py"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
 _PRODUCTS = {
@@ -86,12 +88,13 @@ def read(source: Source, options: Options) -> Table:
     operations = kineto.operations(columns, calls, found, device)
     words = list(columns.names)
     amd = _is_amd(rows.head, words)
-    functions = ["" if amd else _function(w) for w in words]
+    functions = [_function(w) for w in words]
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
     table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
-    table.trace = Trace(operations, calls, devices, words, functions, None if amd else profile, GRACE_NS)
+    table.trace = Trace(operations, calls, devices, words, functions, profile_amd if amd else profile, GRACE_NS)
+    table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
-    table.trace.steps, table.trace.loading = kineto.ranges(columns)
+    kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
     table.kinds = np.where((operations.kind == COPY) | (operations.kind == SET), "copy", "compute").astype(object)
     named = [name for _, name in devices if name]
@@ -102,13 +105,16 @@ def read(source: Source, options: Options) -> Table:
 
 def profile(function: str, skip: int) -> str:
     """The command that profiles one launch of a function with Nsight Compute."""
-    sections = " ".join(f"--section {s}" for s in _SECTIONS)
-    file = re.sub(r"\W+", "_", function)[:40].strip("_") or "kernel"
-    return f"ncu --kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1 {sections} -o {file} python train.py"
+    return next_command.ncu(function, skip, _SECTIONS, APP)
+
+
+def profile_amd(function: str, _skip: int) -> str:
+    """The command that profiles the launches of a function with rocprof-compute."""
+    return next_command.rocprof_compute(function, APP)
 
 
 def _function(name: str) -> str:
-    """What Nsight Compute calls a kernel: the function's name without namespaces, arguments and parameters."""
+    """What profilers of single kernels ask for: the function's name without namespaces, arguments and parameters."""
     text = name.replace("(anonymous namespace)", "").removeprefix("void ")
     return re.split(r"[<(]", text, maxsplit=1)[0].rpartition("::")[2].strip()
 
@@ -117,6 +123,13 @@ def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     if any(k in head for k in ("roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version")):
         return True
     return any(w.startswith("hip") for w in words)
+
+
+def _rank(head: kineto.Row) -> int | None:
+    """The process's rank in its job, where the head says it."""
+    told = head.get("distributedInfo")
+    rank = told.get("rank") if type(told) is dict else None
+    return rank if type(rank) is int and 0 <= rank < 1 << 24 else None
 
 
 def _devices(
@@ -189,7 +202,9 @@ def _columns(
 def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str, str | None]]) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
     table.notes.append(
-        "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
+        "Chrome trace of XLA's profiler (JAX, TensorFlow): times, launch shapes and host calls without counters"
+        if columns.gpus
+        else "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
     )
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])

@@ -18,10 +18,13 @@ from triage.ground.errors import BadCapture
 
 Row = dict[str, Any]
 BLOCK = 1 << 20
-MAX_ROW = 64 << 20  # bytes of one row, and of what stands around the rows
+MAX_ROW = 16 << 20  # bytes of one row: the longest seen, with its stack of calls, has 60 KB
+MAX_HEAD = 64 << 20  # bytes of what stands around the rows
+_BETWEEN = b", \t\r\n"
 _OPEN_RE = re.compile(rb'"traceEvents"\s*:\s*\[')
 _END_RE = re.compile(rb"\}\s{0,64},\s{0,64}\Z")
-_MARK_RE = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
+# unrolled: an alternative per character would keep a state for each of millions
+_MARK_RE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 
 
 class JsonRows:
@@ -47,10 +50,11 @@ class JsonRows:
                 return
             while not self._ended:
                 # a row longer than a block is scanned anew each time: twice as much keeps that linear
-                block = self._read(max(BLOCK, len(rest)))
+                block = self._read(min(max(BLOCK, len(rest)), MAX_ROW))
                 if not block:
                     break
                 rows, rest = self._decode(rest + block)
+                rest = rest.lstrip(_BETWEEN)
                 if rows:
                     yield rows
                 if len(rest) > MAX_ROW and not self._ended:
@@ -79,7 +83,7 @@ class JsonRows:
             if (found := _OPEN_RE.search(text, max(len(text) - len(block) - 200, 0))) is not None:
                 self._around(text[: found.start()].rstrip().rstrip(b",") + b"}")
                 return text[found.end() :]
-            if not block or len(text) > MAX_ROW:
+            if not block or len(text) > MAX_HEAD:
                 return None
 
     def _after(self, rest: bytes) -> None:
@@ -89,7 +93,7 @@ class JsonRows:
                 "" if self.bare and not rest.strip(b" \t\r\n,") else "the file ends inside its rows"
             )
             return
-        while len(rest) <= MAX_ROW and (block := self._read(BLOCK)):
+        while len(rest) <= MAX_HEAD and (block := self._read(BLOCK)):
             rest += block
         if not self.bare:
             rest = rest.strip().removeprefix(b",").strip()
@@ -113,7 +117,7 @@ class JsonRows:
             if (end := _END_RE.search(text, max(at - 200, 0), at)) is None:
                 continue
             try:
-                rows = orjson.loads(b"[" + text[: end.start() + 1].lstrip(b", \t\r\n") + b"]")
+                rows = orjson.loads(b"[" + text[: end.start() + 1].lstrip(_BETWEEN) + b"]")
             except ValueError:
                 break
             return [r for r in rows if type(r) is dict], text[at:]

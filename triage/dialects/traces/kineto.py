@@ -27,10 +27,14 @@ from triage.capture.trace_nouns import (
     TO_DEVICE,
     Calls,
     Operations,
+    Step,
+    Trace,
 )
+from triage.dialects.traces import xla_rows
 
 Row = dict[str, Any]
 MAX_US = float(1 << 52)
+MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
 _WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
 }  # fmt: skip
@@ -45,13 +49,14 @@ _OVERHEAD = {
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
 _WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
+_STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
 
 class Columns:
     """Columns of a trace, filled row by row; `rows` counts all rows of the file.
 
-    operators: (start us, length us, process, thread, signature); signatures: name and arguments of each, told apart by
+    gpus: process -> number of the GPU that XLA draws there. operators: (start us, length us, process, thread, signature); signatures: name and arguments of each, told apart by
     name, dims, types and the arguments that are no tensors.
     """
 
@@ -60,6 +65,7 @@ class Columns:
         self.odd = 0
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
+        self.gpus: dict[int | str, int] = {}
         self.work: list[tuple[Any, ...]] = []
         self.calls: list[tuple[Any, ...]] = []
         self.overhead: list[tuple[float, float, int]] = []
@@ -67,6 +73,7 @@ class Columns:
         self.ranges: list[tuple[Any, ...]] = []
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
+        self.groups: dict[int, str] = {}
         self._known: dict[tuple[str, ...], int] = {}
         self._take: dict[str, Callable[[Row, str], None]] = {
             **dict.fromkeys(_WORK, self._enter_work),
@@ -84,6 +91,8 @@ class Columns:
             category = row.get("cat") or ""
             if type(category) is not str:
                 category = ""
+            if not category and self.gpus and (known := xla_rows.row(row, self.gpus)) is not None:
+                row, category = known, known["cat"]
             seen[category] += 1
             if (take := self._take.get(category)) is not None and row.get("ph") == "X":
                 try:
@@ -91,11 +100,16 @@ class Columns:
                 except (TypeError, ValueError, OverflowError):
                     self.odd += 1
             elif not category and row.get("name") == "process_name" and type(row.get("args")) is dict:
-                self.processes.add(str(row["args"].get("name"))[:80])
+                self._enter_process(row, str(row["args"].get("name"))[:80])
         self.categories.update(seen)
 
+    def _enter_process(self, row: Row, name: str) -> None:
+        self.processes.add(name)
+        if (found := xla_rows.GPU_RE.match(name)) is not None and type(row.get("pid")) in (int, str):
+            self.gpus[row["pid"]] = int(found[1])
+
     def _name(self, row: Row) -> int:
-        name = str(row.get("name") or "(no name)")
+        name = str(row.get("name") or "(no name)")[:MAX_NAME]
         return self.names.setdefault(name, len(self.names))
 
     def _enter_work(self, row: Row, category: str) -> None:
@@ -111,6 +125,8 @@ class Columns:
             pageable = "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
             size = _whole(args.get("bytes"), 0)
         device = _whole(args.get("device", row.get("pid")), 0)
+        if type(peers := args.get("Process Group Ranks")) is str:
+            self.groups[len(self.work)] = peers[:200]
         grid, block = _axes(args.get("grid")), _axes(args.get("block"))
         self.work.append(
             (
@@ -204,15 +220,19 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     return made, found
 
 
-def ranges(columns: Columns) -> tuple[list[tuple[str, int]], tuple[Indices, Indices] | None]:
-    """(name and ns of the profiler's steps, starts and ends of waits for a data loader or None)."""
+def enter_ranges(columns: Columns, trace: Trace) -> None:
+    """Fill in the steps, the optimizer's ranges and the waits for a data loader."""
     words = list(columns.names)
     start, end = nanoseconds([r[0] for r in columns.ranges], [r[1] for r in columns.ranges])
     name = [words[r[4]] for r in columns.ranges]
-    steps = [(n, int(e - s)) for n, s, e in zip(name, start, end, strict=True) if n.startswith("ProfilerStep#")]
-    loads = np.flatnonzero(["DataLoader" in n for n in name])
-    loads = loads[np.argsort(start[loads], kind="stable")]
-    return steps, (start[loads], end[loads]) if len(loads) else None
+    found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
+    found.sort(key=lambda r: r.start)
+    trace.steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
+    trace.optimizer = [r for r in found if r.name.startswith("Optimizer.step#")]
+    loads = [r for r in found if "DataLoader" in r.name]
+    if loads:
+        trace.loading = np.array([r.start for r in loads]), np.array([r.end for r in loads])
+        trace.loads_itself = all("SingleProcess" in r.name for r in loads)
 
 
 def shapes(columns: Columns) -> dict[str, Floats]:

@@ -48,9 +48,9 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
 
 
-def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> list[str]:
+def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> tuple[str, ...]:
     words = list(columns.names)
-    return [words[i] for i in sorted(set(used.tolist()), key=lambda i: -times[i])]
+    return tuple(words[i] for i in sorted(set(used.tolist()), key=lambda i: -times[i]))
 
 
 def _named(columns: Columns, calls: Calls) -> Indices:

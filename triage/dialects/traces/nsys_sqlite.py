@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices
@@ -13,7 +10,7 @@ from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
 from triage.dialects.tables.database import Database, finder, is_database
-from triage.dialects.traces import nsys, nsys_ranges
+from triage.dialects.traces import next_command, nsys, nsys_ranges
 from triage.dialects.traces.nsys_database import META, Export
 from triage.ground.errors import CaptureError, NotTriageable
 from triage.ground.phrasing import plural
@@ -107,10 +104,7 @@ def read(source: Source, options: Options) -> Table:
 
 def profile(function: str, skip: int) -> str:
     """The command that profiles one launch of a function with Nsight Compute."""
-    sections = " ".join(f"--section {s}" for s in _SECTIONS)
-    file = re.sub(r"\W+", "_", function)[:40].strip("_") or "kernel"
-    chosen = f"--kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1"
-    return f"ncu {chosen} {sections} -o {file} ./your-app"
+    return next_command.ncu(function, skip, _SECTIONS, "./your-app")
 
 
 def _lines(export: Export) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

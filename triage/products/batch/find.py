@@ -35,7 +35,6 @@ PASSED = (
     ".h",
     ".sh",
     ".yaml",
-    ".json",
     ".svg",
     ".sqlite",
 )

@@ -8,7 +8,9 @@ from markupsafe import Markup, escape
 
 from triage.products.compare.compare_result import Judged
 from triage.products.compare.verdict import signed, spread
+from triage.products.compare.waterfall import Step, added
 from triage.products.noise import FASTER, SAME, SLOWER
+from triage.rendering.escape import short
 from triage.rendering.html.bars import number
 from triage.rendering.phrases import time
 
@@ -33,6 +35,46 @@ def pair(p: Judged, most: float) -> Markup:
         f'<svg class="pairbar" width="100%" height="19" role="img" aria-label="{escape(told)}"><rect class="p-before" x="0" y="1" width="{number(b)}%" height="8"/>'
         f'<rect class="p-{name}" x="0" y="10" width="{number(a)}%" height="8"/>{hatch}</svg>'
     )
+
+
+def waterfall(frame: Judged, steps: Sequence[Step]) -> Markup:
+    """The time before, what each step adds, and the time after, on one scale; bars hang at the sum before them."""
+    before, after = frame["before_ns"] or 0.0, frame["after_ns"] or 0.0
+    if not steps:
+        return Markup("")
+    rows = [("before", 0.0, before, ""), *_bars(before, steps), ("after", 0.0, after, "")]
+    least = min(before, after, *(s["sum_ns"] for s in steps))
+    # a change of a part in a hundred would be a hair beside the whole: the scale begins where the bars do
+    low = max(0.0, least - (max(before, after, *(s["sum_ns"] for s in steps)) - least) * 0.5)
+    span = max(before, after, *(s["sum_ns"] for s in steps)) - low or 1.0
+    out = []
+    for i, (name, start, end, look) in enumerate(rows):
+        left, right = (max(0.0, (x - low) / span) * 60 + 28 for x in sorted((start, end)))
+        text = added(end - start) if look else time(end)
+        y = i * 20
+        hatch = (
+            f'<rect x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14" fill="url(#h-memory)"/>'
+            if look == "slower"
+            else ""
+        )
+        out.append(
+            f'<text x="27%" y="{y + 14}" text-anchor="end">{escape(short(name, 30))}<title>{escape(short(name, 300))}</title></text>'
+            f'<rect class="p-{look or "before"}" x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14"/>{hatch}'
+            f'<text x="{number(right + 0.5)}%" y="{y + 14}">{text}</text>'
+        )
+    label = escape(f"From {time(before)} before to {time(after)} after, in {len(steps)} steps")
+    return Markup(
+        f'<svg class="waterfall" width="100%" height="{len(rows) * 20}" role="img" aria-label="{label}">{"".join(out)}</svg>'
+    )
+
+
+def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float, str]]:
+    """(name, sum before, sum after, look) of each step."""
+    sums = [before, *(s["sum_ns"] for s in steps)]
+    return [
+        (s["name"], start, s["sum_ns"], "slower" if s["adds_ns"] > 0 else "faster")
+        for s, start in zip(steps, sums[:-1], strict=True)
+    ]
 
 
 def reach(pairs: Sequence[Judged]) -> float:

@@ -8,17 +8,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from triage import dialects
 from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, percent, plural, upper_first, whole_percent
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
-from triage.products.compare.compare_result import Change, Comparison, Judged, Outside, Paired, Row
+from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
+from triage.products.compare.headline import headline, kinds, noun, verdict, whole
 from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
+from triage.products.compare.waterfall import added, steps
+from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
@@ -49,7 +50,7 @@ def render(doc: Comparison, form: str, full: bool = False) -> str:
         return _json(doc)
     if form == "junit":
         return junit(doc)
-    with speaking(_noun(doc), _whose(doc)):
+    with speaking(noun(doc), _whose(doc)):
         return _written(doc, form, full)
 
 
@@ -68,22 +69,29 @@ def _whose(doc: Comparison) -> tuple[str, ...]:
 def _written(doc: Comparison, form: str, full: bool) -> str:
     if form not in declared.templates("compare"):
         raise ReportError(f"unknown format {form!r}", f"choose {either(FORMATS)}")
-    pairs = [p for p in doc["pairs"] if full or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO or _worth(p, doc["margin"])]
-    # regressions first, whatever their size: they are why people look; then what may become one
-    order = {SLOWER: 0, UNKNOWN: 2}
-    pairs.sort(key=lambda p: (order.get(p["verdict"], 1), -abs((p["before_ns"] or 0) - (p["after_ns"] or 0))))
+    every = full or form == "html" or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO
+    pairs = [p for p in doc["pairs"] if every or _worth(p, doc["margin"])]
+    pairs.sort(key=lambda p: -abs(_adds(p)))
     listed = [_pair(p, full) for p in pairs]
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
         "noise_words": _filled(_noise(doc), form),
-        "frame_remarks": [_filled(f"{_whole(doc).capitalize()}, {r}.", form) for r in doc["frame"]["remarks"]],
+        "frame_remarks": [_filled(f"{whole(doc).capitalize()}, {r}.", form) for r in doc["frame"]["remarks"]],
         "warned": [_filled(f"WARNING: {w}.", form) for w in doc["warnings"]],
         "unlisted": [_filled(text, form) for text in _unlisted(doc)],
         "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
-        "headline": _filled(headline(doc), form),
-        "verdict": verdict_word((doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"]),
+        "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form)
+        if form == "terminal"
+        else headline(doc),
+        "verdict": verdict_word(verdict(doc)),
+        "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
+        "outlying": [
+            _filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]
+        ],
+        "added": added,
+        "steps": steps(doc, "idle and overlap" if doc["timeline"] else "outside"),
     }
     if form == "html":
         names |= _page(doc, pairs, listed, full)
@@ -102,7 +110,8 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "reach": reach,
         "scale": scale,
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
-        "look": charts.look((doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"]),
+        "look": charts.look(verdict(doc)),
+        "waterfall": charts.waterfall(doc["frame"], steps(doc, "idle and overlap" if doc["timeline"] else "outside")),
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
         "explained": any(_told(p) for p in listed),
@@ -141,6 +150,11 @@ def _filled(text: str, form: str) -> str:
     return textwrap.fill(text, 80, break_on_hyphens=False) if form == "terminal" else text
 
 
+def _adds(p: Paired) -> float:
+    """What a pair adds to the change of the whole, ns."""
+    return (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)
+
+
 def _worth(p: Paired, margin: float) -> bool:
     """True if a pair is listed: changed, or inconclusive with a large difference."""
     if p["fixed"] or p["new"] or (p["verdict"] == UNKNOWN and p["remarks"]):
@@ -154,7 +168,7 @@ def _unlisted(doc: Comparison) -> list[str]:
     pairs, alone = (of[k] - len(doc[k]) for k in ("pairs", "unmatched"))
     texts = [
         f"{pairs:,} of {plural(of['pairs'], 'pair')} counted but not listed, the least significant: --full.",
-        f"{alone:,} of {plural(of['unmatched'], f'unmatched {_noun(doc)}')} not listed, the shortest.",
+        f"{alone:,} of {plural(of['unmatched'], f'unmatched {noun(doc)}')} not listed, the shortest.",
     ]
     return [text for count, text in zip((pairs, alone), texts, strict=True) if count]
 
@@ -165,7 +179,7 @@ def _noise(doc: Comparison) -> str:
     runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
-            f"{runs}: noise not measured, changes under {UNREPEATED * doc['noise_floor'] * 100:g} % count as noise. "
+            f"{runs}: noise not measured, changes under {UNREPEATED * doc['noise_floor'] * 100:g} % (three times --noise) count as noise. "
             "Add repeats: triage compare --before A... --after B..."
         )
     return (
@@ -181,7 +195,7 @@ def failed(doc: Comparison) -> str:
         return ""
     bad = sorted((p for p in doc["pairs"] if regressed(p, limit)), key=lambda p: -longer(p))
     named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
-        f"{_whole(doc)} {change(doc['frame'])}"
+        f"{whole(doc)} {change(doc['frame'])}"
     ]
     count = doc["totals"]["regressed"]
     more = f"; + {count - 3:,} more" if count > 3 else ""
@@ -194,7 +208,7 @@ def open_questions(doc: Comparison) -> str:
     if limit is None:
         return ""
     asked: list[tuple[str, Judged]] = [(p["name"], p) for p in doc["pairs"]]
-    asked = [(n, j) for n, j in [*asked, (_whole(doc), doc["frame"])] if j["verdict"] == UNKNOWN]
+    asked = [(n, j) for n, j in [*asked, (whole(doc), doc["frame"])] if j["verdict"] == UNKNOWN]
     asked = [(n, j) for n, j in asked if longer(j) - 1 > limit]
     if not asked:
         return ""
@@ -204,43 +218,12 @@ def open_questions(doc: Comparison) -> str:
     return f"{plural(count, 'inconclusive workload')} slower than allowed so far; first {name}: {change(worst)}"
 
 
-def headline(doc: Comparison) -> str:
-    """Times before and after, the change, and the verdicts counted."""
-    frame, of = doc["frame"], doc["totals"]
-    counts = [f"{n:,} {verdict_word(v)}" for v, n in of["verdicts"].items()]
-    if open_ := of["verdicts"].get(UNKNOWN):
-        counts[-1] = f"{open_:,} {inconclusive(of['needs'], ' per side', open_ > 1)}"
-    noun = _noun(doc)
-    told = (
-        f"{plural(of['pairs'], f'matched {noun}')}: {', '.join(counts)}" if of["pairs"] else f"no {noun} on both sides"
-    )
-    if frame["speedup"] is None:
-        return f"{told[0].upper()}{told[1:]}; no durations to compare."
-    text = f"{_times(frame)}: {change(frame)}"
-    if apart := doc["outside"]:
-        work = apart["workloads"]
-        text = f"{noun.capitalize()}s {_times(work)}: {change(work)}. Outside all {noun}s {_times(apart)}; total {_times(frame)}"
-    return f"{text}. {told[0].upper()}{told[1:]}."
-
-
-def _times(of: Judged | Outside) -> str:
-    return f"{time(of['before_ns'])} before, {time(of['after_ns'])} after"
-
-
-def _whole(doc: Comparison) -> str:
-    return "all kernels together" if _noun(doc) == "kernel" else "the whole frame"
-
-
-def _noun(doc: Comparison) -> str:
-    return dialects.noun(c["dialect"] for c in (*doc["before"], *doc["after"]))
-
-
 def _pair(p: Paired, full: bool) -> dict[str, Any]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else moved[:DEFAULT_COUNTERS]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
     words = (
-        ("fixed", p["fixed"]),
+        ("no longer found" if p["verdict"] == SLOWER else "fixed", p["fixed"]),
         ("still present", p["remaining"]),
         ("new", p["new"]),
         ("not evaluated", p["unknown"]),
@@ -258,6 +241,7 @@ def _pair(p: Paired, full: bool) -> dict[str, Any]:
         "outcomes": [(word, ids) for word, ids in words if ids],
         "prediction": upper_first(prediction(p)),
         "prediction_text": _wrap(prediction(p)),
+        "adds": added(_adds(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
 
@@ -268,7 +252,7 @@ def _why(p: Paired, moved: Sequence[Change]) -> str:
     counters = [
         f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
     ]
-    return factors or ", ".join(counters) or ("no counter changed" if p["verdict"] == SAME else "")
+    return factors or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
 
 
 def prediction(p: Paired) -> str:
@@ -277,6 +261,8 @@ def prediction(p: Paired) -> str:
         return ""
     low, high = (end or 0.0 for end in made["interval"])
     text = f"predicted {signed(made['change'] or 0.0)} ({spread(low, high)}, {made['rule']})"
+    if p["verdict"] == SLOWER and made["achieved"]:
+        return text + f", measured {signed(longer(p) - 1)}: regression"
     if word := OUTCOMES.get(made["doubt"] or made["came_true"] or ""):
         text += f", measured {signed(longer(p) - 1)}: {word}"
     return text

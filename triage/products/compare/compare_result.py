@@ -69,7 +69,11 @@ class Name(TypedDict):
 
 
 class Paired(Judged):
-    """One workload on both sides. matched: why it was taken for one, "" where the names agree."""
+    """One workload on both sides. matched: why it was taken for one, "" where the names agree.
+
+    per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
+    own_ns: of these without what lies below.
+    """
 
     name: str
     path: list[str]
@@ -77,6 +81,9 @@ class Paired(Judged):
     was: Name | None
     matched: str
     calls: list[float | None]
+    per_call: bool
+    total_ns: list[float | None]
+    own_ns: list[float | None]
     repeats: list[int]
     reading: str
     changes: list[Change]
@@ -93,6 +100,7 @@ class Alone(Name):
     side: str
     kind: str | None
     duration_ns: float | None
+    own_ns: float | None
 
 
 class Row(TypedDict):
@@ -103,6 +111,40 @@ class Row(TypedDict):
     before: float | None
     after: float | None
     ratio: float | None
+
+
+class Rate(TypedDict):
+    """Time of one iteration on both sides. unit: step, frame or sequence (of so many kernels). outliers: in words."""
+
+    unit: str
+    kernels: int
+    judged: Judged
+    outliers: list[str]
+
+
+class Work(TypedDict):
+    """Amounts of work on both sides. what, ratio: the amount that stands for all, after / before; unequal: beyond 1 %.
+
+    weighted: calls after / before, each at its time before. window: length of what was measured, after / before.
+    per_launch: change of the time of as many calls as before; per_unit: of the time per `what`, where that is no call.
+    """
+
+    rows: list[Row]
+    what: str | None
+    ratio: float | None
+    weighted: float | None
+    unequal: bool
+    window: float | None
+    per_iteration: Rate | None
+    per_launch: float | None
+    per_unit: float | None
+
+
+class Kind(TypedDict):
+    """A kind of change (real, method, hardware, work, noise) and what shows it."""
+
+    kind: str
+    evidence: list[str]
 
 
 class Input(TypedDict):
@@ -149,6 +191,8 @@ class Comparison(TypedDict):
     margin: float
     threshold: float | None
     warnings: list[str]
+    kinds: list[Kind]
+    work: Work
     frame: Judged
     outside: Outside | None
     totals: Totals

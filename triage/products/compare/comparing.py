@@ -36,13 +36,17 @@ from triage.products.compare.compare_result import (
 )
 from triage.products.compare.explanations import Move, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
+from triage.products.compare.kinds import kinds
 from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
 from triage.products.compare.predictions import promised
 from triage.products.compare.side import Side, fold
 from triage.products.compare.timeline_changes import timeline
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
+from triage.products.compare.work import work
 from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
+from triage.rendering.phrases import number as figure
+from triage.rendering.phrases import time
 
 
 def compare(
@@ -82,6 +86,7 @@ def _compared(
         comparability.refuse(sides, pairs, noun)
     limits = Limits(floor, (threshold or MARGIN) if margin is None else margin)
     verdicts = _verdicts(sides, pairs, limits)
+    done = work((before, after), sides, pairs, verdicts, limits)
     few = list(range(len(pairs)))
     if len(pairs) > ALL and not full:
         few = chosen(verdicts, _changed(sides, pairs), threshold)
@@ -108,6 +113,8 @@ def _compared(
         "margin": limits.margin,
         "threshold": threshold,
         "warnings": comparability.warnings(sides, pairs, alone, noun),
+        "kinds": kinds((before, after), sides, pairs, verdicts, alone, done, frame),
+        "work": done,
         "frame": frame,
         "outside": _outside(before, after, limits),
         "totals": totals(verdicts, sum(map(len, alone)), threshold),
@@ -122,10 +129,14 @@ def _compared(
 def _verdicts(sides: tuple[Side, Side], pairs: Pairs, limits: Limits) -> Verdicts:
     before, after = sides
     b, a = before.times.part(pairs.before), after.times.part(pairs.after)
+    # other counts of the same work are no other speed
+    calls = (before.calls.part(pairs.before).middle, after.calls.part(pairs.after).middle)
+    each = np.isfinite(calls[0]) & np.isfinite(calls[1]) & (calls[0] != calls[1])
+    b, a = b.where(each, before.each.part(pairs.before)), a.where(each, after.each.part(pairs.after))
     # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
     tests = int(((b.count > 0) & (a.count > 0)).sum())
     within = np.maximum(before.noise[pairs.before], after.noise[pairs.after])
-    return Verdicts(b, a, replace(limits, tests=tests), within)
+    return Verdicts(b, a, replace(limits, tests=tests), within, each)
 
 
 def _changed(sides: tuple[Side, Side], pairs: Pairs) -> Masks:
@@ -165,10 +176,14 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
 def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:
     before, after = sides
     both = zip(before.explained(pairs.before[few].tolist()), after.explained(pairs.after[few].tolist()), strict=True)
-    return [_pair(b, a, pairs.how[i], verdicts.at(i)) for i, (b, a) in zip(few, both, strict=True)]
+    own = before.own.middle[pairs.before[few]].tolist(), after.own.middle[pairs.after[few]].tolist()
+    return [
+        _pair(b, a, pairs.how[i], verdicts.at(i), bool(verdicts.per_call[i]), own)
+        for i, (b, a), own in zip(few, both, zip(*own, strict=True), strict=True)
+    ]
 
 
-def _pair(b: Item, a: Item, how: str, judged: Judged) -> Paired:
+def _pair(b: Item, a: Item, how: str, judged: Judged, per_call: bool, own: tuple[float, float]) -> Paired:
     judged["remarks"] += factors.remarks(b, a)
     # what was blind on one side can be neither fixed nor new there
     fixed = _rules(b, a, (FIRED, ABSENT))
@@ -181,6 +196,9 @@ def _pair(b: Item, a: Item, how: str, judged: Judged) -> Paired:
         "was": None if b.who.full == a.who.full else _name(b.who),
         "matched": how,
         "calls": [number(median(b.calls)), number(median(a.calls))],
+        "per_call": per_call,
+        "total_ns": [middle(b.times), middle(a.times)],
+        "own_ns": [number(ns, 3) for ns in own],
         "repeats": [len(b.times), len(a.times)],
         "reading": _sentence(judged, changes, b, a),
         "changes": changes,
@@ -221,10 +239,13 @@ def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
                 "ratio": number(y / x, 4) if x else None,
                 "reading": said(text),
                 "sense": sense or "neutral",
-                "moved": moved(metric, x, y, noise),
+                "moved": moved(metric, x, y, noise)
+                and figure(shown_x, shown_unit) != figure(display(y, unit)[0], shown_unit),
             }
         )
-    out.sort(key=lambda c: (c["metric"] != "gpu.time", not c["moved"], -_weight(c)))
+    # what agrees with the time explains it
+    agrees = {SLOWER: "bad", FASTER: "good"}.get(verdict)
+    out.sort(key=lambda c: (c["metric"] != "gpu.time", not c["moved"], c["sense"] != agrees, -_weight(c)))
     return out
 
 
@@ -245,7 +266,8 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         return "No duration on both sides, no verdict."
     word = change(judged)
     if median(b.calls) != median(a.calls):
-        word += f"; {median(b.calls):g} calls before, {median(a.calls):g} after (totals compared)"
+        whole = f"{time(median(b.times))} -> {time(median(a.times))}"
+        word = f"per call {word}; {median(b.calls):g} calls before, {median(a.calls):g} after, total {whole}"
     # excused only where it got faster
     told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
     if judged["verdict"] == FASTER and told:
@@ -260,10 +282,16 @@ def _moved(c: Change) -> str:
 
 def _unmatched(sides: tuple[Side, Side], alone: tuple[list[int], list[int]], full: bool) -> list[Alone]:
     few = alone if full or sum(map(len, alone)) <= ALL else longest(sides, alone)
-    times = [side.times.middle for side in sides]
+    times = [(side.times.middle, side.own.middle) for side in sides]
     return [
-        {"side": word, **_name(side.who[i]), "kind": side.who[i].kind or None, "duration_ns": number(float(ns[i]), 3)}
-        for word, side, ns, some in zip(("before", "after"), sides, times, few, strict=True)
+        {
+            "side": word,
+            **_name(side.who[i]),
+            "kind": side.who[i].kind or None,
+            "duration_ns": number(float(ns[i]), 3),
+            "own_ns": number(float(own[i]), 3),
+        }
+        for word, side, (ns, own), some in zip(("before", "after"), sides, times, few, strict=True)
         for i in some
     ]
 

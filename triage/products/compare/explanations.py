@@ -118,6 +118,8 @@ def _throughput(m: Move) -> tuple[str, Sense]:
 
 
 def _hit_rate(m: Move) -> tuple[str, Sense]:
+    if m.up and m.verdict == SLOWER:
+        return "higher hit rate, yet slower", ""
     if m.up:
         return "higher hit rate: fewer requests reach slower memory", "good"
     if m.verdict == FASTER:
@@ -150,7 +152,7 @@ def _by_schema(m: Move) -> tuple[str, Sense]:
     if not better:
         return "", ""  # neither good nor bad by itself
     if (better == "high") == m.up:
-        return f"{word} (better)", "good"
+        return (f"{word}, yet slower", "") if m.verdict == SLOWER else (f"{word} (better)", "good")
     if m.verdict == FASTER:
         return f"{word}, but faster: not a regression", ""
     return f"{word} (worse)", "bad"

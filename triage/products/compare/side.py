@@ -25,8 +25,8 @@ SHAPE = ("launch.grid_size", "launch.block_size")
 class Side:
     """The workloads of a diagnosis whose captures are repeats.
 
-    order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing. times (ns)
-    and calls: one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
+    order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing. times (ns),
+    calls, each (ns of one call) and own (exclusive ns): one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
     rules that are asked, by their place in the rulebook; told: what each of them says, rules x workloads.
     """
 
@@ -36,6 +36,8 @@ class Side:
     rows: list[Indices]
     times: Repeats
     calls: Repeats
+    each: Repeats
+    own: Repeats
     noise: Floats
     metrics: Sequence[str]
     speak: Sequence[int]
@@ -77,16 +79,20 @@ def fold(d: Diagnosis, speak: Sequence[int]) -> Side:
     found = [np.array([place.setdefault(w, len(place)) for w in _whos(p.capture)], dtype=np.int64) for p in d.parts]
     shape = (len(found), len(place))
     rows, order, noise = np.full(shape, -1), np.zeros(shape[1]), np.zeros(shape[1])
-    times, calls = np.full(shape, np.nan), np.full(shape, np.nan)
+    times, calls, own = np.full((3, *shape), np.nan)
     for k, (c, where) in reversed(list(enumerate(zip((p.capture for p in d.parts), found, strict=True)))):
         rows[k, where] = np.arange(len(c))
         order[where] = rows[k, where] / max(1, len(c) - 1)
         times[k, where] = np.where(np.isfinite(c.duration_ns) & (c.duration_ns > 0), c.duration_ns, np.nan)
         calls[k, where] = c.calls
+        own[k, where] = c.self_ns
         noise[where] = np.maximum(noise[where], _within(c))
     metrics = [m for m in schema.all_metrics() if any(m in p.capture.facts for p in d.parts)]
     told = _told(d, speak, found, shape[1])
-    return Side(d, list(place), order, list(rows), Repeats.of(times), Repeats.of(calls), noise, metrics, speak, told)
+    with np.errstate(all="ignore"):
+        each = Repeats.of(np.where(calls > 0, times / calls, np.nan))
+    measured = (Repeats.of(times), Repeats.of(calls), each, Repeats.of(own))
+    return Side(d, list(place), order, list(rows), *measured, noise, metrics, speak, told)
 
 
 def _whos(c: Capture) -> Iterator[Who]:

@@ -27,6 +27,8 @@ from triage.products.noise import (
 )
 from triage.rendering.phrases import time
 
+UNEQUAL = 0.01  # part by which counts of equal work may differ
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -43,9 +45,20 @@ def judge(before: Sequence[float], after: Sequence[float], limits: Limits) -> Ju
 
 
 class Verdicts:
-    """Verdicts on many pairs of workloads: durations in ns of the runs of both sides. within: noise inside single runs, shares."""
+    """Verdicts on many pairs of workloads: durations in ns of the runs of both sides. within: noise inside single runs, shares.
 
-    def __init__(self, before: Repeats, after: Repeats, limits: Limits, within: Floats | float = 0.0) -> None:
+    per_call: pairs whose durations are of one call.
+    """
+
+    def __init__(
+        self,
+        before: Repeats,
+        after: Repeats,
+        limits: Limits,
+        within: Floats | float = 0.0,
+        per_call: Masks | None = None,
+    ) -> None:
+        self.per_call = np.zeros(len(before), dtype=bool) if per_call is None else per_call
         self.before, self.after, self.limits = before, after, limits
         self.before_ns, self.after_ns = before.middle, after.middle
         self.found = differences(
@@ -116,30 +129,33 @@ def change(judged: Judged) -> str:
     if judged["verdict"] == SAME:
         return f"within noise of {(judged['noise'] or 0) * 100:.1f} %"
     times = longer(judged)
-    text = f"time {signed(times - 1)}"
+    told = signed(times - 1)
+    text = f"{told} the time" if told.endswith("x") else f"time {told}"
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
         return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'], ' per side')}"
-    more = [f"{times:,.{0 if times >= 100 else 1}f}x"] if times >= 2 else []
+    more = [f"{times:,.1f}x"] if 2 <= times < 10 else []
     if judged["measured"]:
         more.append(spread(low, high))
     return f"{text} ({'; '.join(more)})" if more else text
 
 
 def signed(share: float) -> str:
-    """A relative change: `−15.8 %`, `+6.0 %`."""
-    return f"{_points(share)} %"
+    """A relative change: `−15.8 %`, `+6.0 %`; from ten times on `12.4x`."""
+    return f"{1 + share:,.{0 if share >= 99 else 1}f}x" if share * 100 >= 999.5 else f"{_points(share)} %"
 
 
 def spread(low: float, high: float) -> str:
     """From one change to another: `−17.4 to −14.1 %`."""
+    if high * 100 >= 999.5:
+        return f"{signed(low)} to {'over 1,000x' if high >= 999 else signed(high)}"
     return f"{_points(low)} to {_points(high)} %"
 
 
 def _points(share: float) -> str:
     points = share * 100
     # a change without a size has no direction
-    text = f"{points:+,.0f}" if points >= 1000 else f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
+    text = f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
     return text.replace("-", "\u2212") if points < 0 else text
 
 
@@ -149,6 +165,11 @@ def longer(judged: Judged) -> float:
         return 1 / judged["speedup"]
     # rounded to nothing: a millionth of the time after
     return (judged["after_ns"] or 0) / max(judged["before_ns"] or 0, CLOCK_NS)
+
+
+def steady(share: float) -> bool:
+    """True if two counts of the same work differ by no more than a window that cuts an iteration makes them differ."""
+    return abs(share) <= UNEQUAL
 
 
 def regressed(judged: Judged, threshold: float) -> bool:

@@ -4,20 +4,27 @@ Columns are markers, rows builds; everything is done for all markers at once. A 
 (logarithms, runs far from the others pulled in); its noise is measured inside builds and between neighbouring ones.
 Walking from old to new, the builds since the last shift are cut in two wherever the halves differ most; where that
 is more than noise explains, a shift begins.
+
+Noise is that of the runs inside a build until enough builds tell how far builds differ by themselves: a step cannot
+be part of the noise that it is held against. What was repeated too seldom for that is held against the noisiest
+runs that are assumed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from triage.products.noise import FLOOR, UNREPEATED, student
+from triage.products.noise import FLOOR, student
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Masks = NDArray[np.bool_]
 
 ALARMS = 0.01  # false alarms per build, over all markers together
 REACH = 8  # builds that a shift may take to be seen; one that took longer is no step
@@ -25,9 +32,20 @@ _FAR = 4.0  # standard deviations from the median of its build beyond which a ru
 _CLIP = 3.0  # beyond which it counts as that far where noise is measured
 _WILD = 5.0  # a build's own variance counts where it is so many times that of all builds
 _PAIR = 0.9539  # median distance of two runs, in standard deviations
+KNOWN = (
+    6  # steps between the builds before it from which their spread is estimated; below it a build is judged by its runs
+)
+_CHANGES = 0.25, 6  # part of the steps, and number of them, that may be changes and are left out as the largest
+NOISIEST = (
+    0.05  # assumed of a run where noise is not measured: heuristic, the largest of games and kernels at free clocks
+)
+SURE = 1e-4  # chance that a step of the detectable size is missed
 _EXTRA = 1.4  # builds may differ by this much more than their runs explain before it counts as noise between builds
 _JUST = 5  # builds
 _LOOKS = 40  # so many independent looks the search over builds is worth; measured by benchmarks/history_year.py
+_YOUNG = (
+    3  # of which two builds are worth two, one per limit, and each further one so many; benchmarks/history_young.py
+)
 _SURE = 6.63  # 99 % of chi squared: builds whose likelihood is within this of the best may be the one, too
 
 
@@ -35,12 +53,16 @@ _SURE = 6.63  # 99 % of chi squared: builds whose likelihood is within this of t
 class Levels:
     """Per build and marker: `mean` (of logarithms, NaN where it did not run) and `variance` of it; per marker `free`.
 
-    free: degrees of freedom of the variance, 0 where nothing was repeated and `variance` is an assumption.
+    free: degrees of freedom of the variance, 0 where nothing was repeated and `variance` is an assumption. assumed:
+    variance at the noisiest runs that are assumed, infinite where measured ones are noisier. spread: whether the
+    spread between builds is measured, per marker.
     """
 
     mean: Floats
     variance: Floats
     free: Floats
+    assumed: Floats
+    spread: Masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +95,10 @@ def levels(times: Floats, of: Indices, builds: int, floor: float = FLOOR) -> Lev
     with np.errstate(all="ignore"):
         # a run far from the others says nothing about its build, unless it alone is where earlier builds were
         before = _recent(middle)[of]
-        stray = (np.abs(x - middle[of]) > _FAR * scale) & ~(np.abs(x - before) < np.abs(middle[of] - before))
+        # the scale of few runs is itself uncertain
+        stray = (np.abs(x - middle[of]) > _FAR * (1 + 4 / len(x)) * scale) & ~(
+            np.abs(x - before) < np.abs(middle[of] - before)
+        )
         taken = known & ~((n[of] > 2) & stray)
         n = _sums(taken.astype(np.float64), of, builds)
         mean = _sums(np.where(taken, x, 0.0), of, builds) / n
@@ -82,19 +107,28 @@ def levels(times: Floats, of: Indices, builds: int, floor: float = FLOOR) -> Lev
         pulled = np.minimum(apart, np.square(_CLIP * scale))
         within = np.where(np.isfinite(pulled), pulled, apart).sum(axis=0) / inside
         own = _sums(apart, of, builds) / np.maximum(n - 1, 1)
-        between, steps = _between(mean)
+        between, steps = _between(mean[:-1])  # a suspect is not part of the noise that it is held against
+        spread = steps >= KNOWN
         expected = within * np.where(n > 0, 1 / n, 0.0).sum(axis=0) / (n > 0).sum(axis=0)
         repeated = inside > 0
-        extra = np.where(repeated, np.where(between > _EXTRA * expected, between - expected, 0.0), between)
-        extra = np.where(np.isfinite(extra), extra, 0.0)
+        own_free = np.maximum(steps / 3, 1)  # of neighbouring differences, trimmed
+        differ = between > np.maximum(_EXTRA, 1 + np.sqrt(2 / own_free)) * expected
+        extra = np.where(repeated, np.where(differ, between - expected, 0.0), between)
+        extra = np.where(spread & np.isfinite(extra), extra, 0.0)
         # a build whose runs disagree more than chance explains counts for less
-        trusted = np.where(own > _WILD * within, own, within)
+        wild = own > _WILD * within
+        trusted = np.where(wild, own, within)
         variance = np.where(repeated, trusted / n + extra, extra)
-    free = np.where(repeated, inside, steps * 2 / 3)
-    # nothing was repeated: two builds differ by noise as long as they differ by less than three times the floor
-    assumed = (math.log1p(UNREPEATED * floor) / student(1 - _each(times.shape[1]), 1_000)) ** 2 / 2
+        # degrees of freedom of a sum of two estimates (F. E. Satterthwaite, Biometrics Bulletin 2, 1946)
+        parts = np.where(repeated, expected**2 / inside, 0.0) + np.where(extra > 0, extra**2 / own_free, 0.0)
+        free = np.where(repeated, expected, 0.0) + extra
+        free = np.where(parts > 0, free**2 / parts, np.where(repeated, inside, 0.0))
+        # not where they are surely noisier
+        surely = 1 + 2 * np.sqrt(2 / np.maximum(free, 1))
+        quiet = np.where(repeated, within, 0.0) + extra <= NOISIEST**2 * surely
+        assumed = np.where(quiet & ~wild & (n > 0), NOISIEST**2 / np.where(extra > 0, 1.0, n), np.inf)
     variance = np.where(free >= 1, np.maximum(variance, 1e-10), assumed)
-    return Levels(mean, np.where(n > 0, variance, np.inf), np.where(free >= 1, free, 0.0))
+    return Levels(mean, np.where(n > 0, variance, np.inf), np.where(free >= 1, free, 0.0), assumed, spread)
 
 
 def _sums(x: Floats, of: Indices, builds: int) -> Floats:
@@ -146,74 +180,137 @@ def _median(x: Floats) -> Floats:
 
 
 def _between(mean: Floats) -> tuple[Floats, Floats]:
-    """(variance of a build's level, steps it was taken from), from neighbouring builds; real steps are pulled in."""
-    if len(mean) < 2:
-        return np.full(mean.shape[1], np.nan), np.zeros(mean.shape[1])
-    steps = np.diff(mean, axis=0)
-    scale = _median(np.abs(steps)) / _PAIR
-    pulled = np.clip(steps, -3.0 * scale * math.sqrt(2), 3.0 * scale * math.sqrt(2))
-    count = np.isfinite(steps).sum(axis=0)
+    """(variance of a build's level, steps it was taken from), from neighbouring builds; the largest steps are left out."""
+    squares = np.sort(np.square(np.diff(mean, axis=0)), axis=0)  # NaN last
+    count = np.isfinite(squares).sum(axis=0)
+    kept = count - np.minimum(np.ceil(_CHANGES[0] * count), _CHANGES[1])
+    inside = np.arange(len(squares))[:, None] < kept
     with np.errstate(all="ignore"):
-        return np.nansum(np.square(pulled), axis=0) / count / 2, count.astype(np.float64)
+        variance = np.where(inside, squares, 0.0).sum(axis=0) / kept / 2
+    factors = {n: _trimmed(int(k), int(n)) for k, n in zip(kept.tolist(), count.tolist(), strict=True) if n}
+    return variance * np.array([factors.get(n, 1.0) for n in count.tolist()]), count.astype(np.float64)
 
 
-def _each(markers: int) -> float:
+@lru_cache(maxsize=1024)
+def _trimmed(kept: int, count: int) -> float:
+    """What the mean of the smallest `kept` of `count` squares must be multiplied by to be a normal variance."""
+    part = (kept + 1) / (count + 1)  # that the first one left out stands at, on average
+    edge = student((1 + part) / 2, 1_000.0)
+    return 1 / (1 - 2 * edge * math.exp(-edge * edge / 2) / math.sqrt(2 * math.pi) / part)
+
+
+def _each(markers: int, builds: int) -> float:
     """Chance of a false alarm per marker and build: a part of it, because each build is looked at with those around it."""
-    return ALARMS / _LOOKS / max(1, markers)
+    return ALARMS / min(_LOOKS, 2 + _YOUNG * (builds - 2)) / max(1, markers)
 
 
-def limit(found: Levels) -> Floats:
-    """Standard errors beyond which a marker has moved: the price of looking at all of them, at every build."""
-    chance = _each(found.mean.shape[1])
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Standard errors beyond which a marker has moved, per marker: measured ones, and assumed ones."""
+
+    measured: Floats
+    assumed: float
+
+    def half(self, error: Floats, assumed: Floats, markers: Indices | int) -> Floats:
+        """The lesser of both limits, for these standard errors of some markers."""
+        half: Floats = np.minimum(self.measured[markers] * error, self.assumed * assumed)
+        return half
+
+
+def limit(found: Levels, chance: float | None = None) -> Limits:
+    """The price of looking at all markers, at every build. chance: per marker, default: that of a false alarm."""
+    builds, markers = found.mean.shape
+    chance = _each(markers, max(2, builds)) if chance is None else chance
     values, back = np.unique(np.round(found.free), return_inverse=True)
-    # what was assumed has its limit built in
-    return np.array([student(1 - chance, f if f >= 1 else 1_000.0) for f in values.tolist()])[back]
+    normal = student(1 - chance, 1_000.0)
+    return Limits(np.array([student(1 - chance, f) if f >= 1 else normal for f in values.tolist()])[back], normal)
+
+
+def detectable(found: Levels, steps: Sequence[Shift], floor: float, before: int | None = None) -> Floats:
+    """Changes of the last build that are never missed, per marker, shares; infinite where nothing can be told.
+
+    steps: what `shifts` found. before: the one build that the last is held against, None for the level before it.
+    """
+    last = len(found.mean) - 1
+    start = np.zeros(found.mean.shape[1], dtype=np.int64)
+    for s in steps:
+        if s.at < last:
+            start[s.marker] = s.at
+    sums, far, sure = Sums(found), limit(found), limit(found, SURE)
+    if before is None:
+        _, error, assumed = sums.step(start, np.full(len(start), last), np.full(len(start), last + 1))
+    else:
+        error, assumed = (np.sqrt(x[before] + x[last]) for x in (found.variance, found.assumed))
+    with np.errstate(all="ignore"):
+        halves = (
+            np.maximum(f * e, math.log1p(floor)) + s * e
+            for f, s, e in ((far.measured, sure.measured, error), (far.assumed, sure.assumed, assumed))
+        )
+        seen: Floats = np.expm1(np.minimum(*halves))
+    return seen
 
 
 def shifts(found: Levels, floor: float = FLOOR) -> list[Shift]:
     """Every step, by build and then marker. floor: share below which a step is none."""
     builds, markers = found.mean.shape
-    sums = _Sums(found)
-    least, far = math.log1p(floor), limit(found)
+    sums = Sums(found)
+    least, far, every = math.log1p(floor), limit(found), np.arange(markers)
     start = np.zeros(markers, dtype=np.int64)
     begun: list[list[tuple[int, int]]] = [[] for _ in range(markers)]  # (at, seen)
     for now in range(1, builds):
         best, where = np.zeros(markers), np.zeros(markers, dtype=np.int64)
         for at in range(max(1, now - REACH + 1), now + 1):
-            step, error = sums.step(start, np.full(markers, at), np.full(markers, now + 1))
-            z = np.where((start < at) & (np.abs(step) > least), np.abs(step) / error, 0.0)
-            better = z > best
-            best, where = np.where(better, z, best), np.where(better, at, where)
-        for m in np.flatnonzero(best > far).tolist():
+            step, error, assumed = sums.step(start, np.full(markers, at), np.full(markers, now + 1))
+            beyond = np.where(
+                (start < at) & (np.abs(step) > least), np.abs(step) / far.half(error, assumed, every), 0.0
+            )
+            better = beyond > best
+            best, where = np.where(better, beyond, best), np.where(better, at, where)
+        for m in np.flatnonzero(best > 1).tolist():
             begun[m].append((int(where[m]), now))
             start[m] = where[m]
-    out = [s for m in range(markers) if begun[m] for s in _refined(sums, m, begun[m], builds, float(far[m]))]
+    out = [s for m in range(markers) if begun[m] for s in _refined(sums, m, begun[m], builds, far)]
     return sorted(out, key=lambda s: (s.at, s.marker))
 
 
-class _Sums:
+class Sums:
     """Weighted sums from the first build on, so that the mean of any stretch of builds is two look-ups."""
 
     def __init__(self, found: Levels) -> None:
-        weight = np.where(np.isfinite(found.mean), 1 / found.variance, 0.0)
-        zero = np.zeros((1, weight.shape[1]))
-        self.weight = np.concatenate([zero, np.cumsum(weight, axis=0)])
-        self.total = np.concatenate([zero, np.cumsum(weight * np.nan_to_num(found.mean), axis=0)])
-        self.markers = np.arange(weight.shape[1])
+        there = np.isfinite(found.mean)
+        self.weight, self.assumed = (_from_zero(np.where(there, 1 / v, 0.0)) for v in (found.variance, found.assumed))
+        self.total = _from_zero(np.where(there, found.mean / found.variance, 0.0))
+        self.markers = np.arange(there.shape[1])
 
-    def step(self, start: Indices, at: Indices, end: Indices, markers: Indices | None = None) -> tuple[Floats, Floats]:
-        """(step of the level, its standard error) between builds start..at-1 and at..end-1 of each marker."""
+    def step(
+        self, start: Indices, at: Indices, end: Indices, markers: Indices | None = None, until: Indices | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """(step of the level, its standard error, the assumed one) from builds start..until-1 to at..end-1 of each marker.
+
+        until: default at.
+        """
         m = self.markers if markers is None else markers
-        left, right = self.weight[at, m] - self.weight[start, m], self.weight[end, m] - self.weight[at, m]
+        until = at if until is None else until
         with np.errstate(all="ignore"):
-            step = (self.total[end, m] - self.total[at, m]) / right - (self.total[at, m] - self.total[start, m]) / left
+            left, right = self.weight[until, m] - self.weight[start, m], self.weight[end, m] - self.weight[at, m]
+            step = (self.total[end, m] - self.total[at, m]) / right
+            step = step - (self.total[until, m] - self.total[start, m]) / left
             error = np.sqrt(1 / left + 1 / right)
+            less, more = self.assumed[until, m] - self.assumed[start, m], self.assumed[end, m] - self.assumed[at, m]
+            assumed = np.where((less > 0) & (more > 0), np.sqrt(1 / less + 1 / more), np.inf)
         empty = (left <= 0) | (right <= 0)
-        return np.where(empty, 0.0, step), np.where(empty, np.inf, error)
+        return np.where(empty, 0.0, step), np.where(empty, np.inf, error), np.where(empty, np.inf, assumed)
 
 
-def _refined(sums: _Sums, marker: int, begun: list[tuple[int, int]], builds: int, far: float) -> list[Shift]:
-    """The steps of one marker with what was learnt later: the builds after a step tell more about where it was."""
+def _from_zero(x: Floats) -> Floats:
+    return np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
+
+
+def _refined(sums: Sums, marker: int, begun: list[tuple[int, int]], builds: int, far: Limits) -> list[Shift]:
+    """The steps of one marker with what was learnt later: the builds after a step tell more about where it was.
+
+    A step that they do not confirm was noise.
+    """
     out: list[Shift] = []
     for i, (at, seen) in enumerate(begun):
         start = out[-1].at if out else 0
@@ -222,12 +319,14 @@ def _refined(sums: _Sums, marker: int, begun: list[tuple[int, int]], builds: int
         if not len(tried):
             continue
         same = np.full(len(tried), marker)
-        step, error = sums.step(np.full(len(tried), start), tried, np.full(len(tried), end), same)
+        step, error, assumed = sums.step(np.full(len(tried), start), tried, np.full(len(tried), end), same)
         z = np.square(step / error)
         best = int(np.argmax(z))
         near = tried[z > z[best] - _SURE]
-        half = far * float(error[best])
+        half = float(far.half(error[best], assumed[best], marker))
         change = float(step[best])
+        if abs(change) <= half:
+            continue
         out.append(
             Shift(
                 marker,

@@ -2,32 +2,46 @@
 
 Rolling: the builds before on the same branch (or on another, `against`); every marker is looked at over all of them,
 so a step that one build's few runs cannot show is found a build or two later, and named where it began. Named: the
-runs of one build, such as a release, against those of the judged one.
+runs of one build, such as a release, against those of the judged one, at the noise of all builds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from triage.capture.capture import SEP
 from triage.document.numbers import number
 from triage.ground.errors import TriageError
-from triage.ground.phrasing import lower_first, plural
-from triage.products.history.changepoints import Levels, Shift, levels, limit, shifts
+from triage.ground.phrasing import lower_first, percent
+from triage.products.history.changepoints import (
+    KNOWN,
+    NOISIEST,
+    Floats,
+    Levels,
+    Shift,
+    Sums,
+    detectable,
+    levels,
+    limit,
+    shifts,
+)
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import shown
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
-from triage.products.noise import FLOOR, MOST
+from triage.products.noise import FLOOR, MOST, UNREPEATED, inconclusive
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
 WINDOW = 120  # builds compared; noise is measured on them
 OPEN = 20  # builds for which a change is still reported; older ones are the new level
-_SUSPECT = 3.0  # standard errors from which a possible slow-down is listed although it may be noise
+_SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
+NAMED = 2  # markers that a note names
 
 
 def choose(found: Sequence[Build], build: str = "") -> Build:
@@ -54,52 +68,84 @@ def gate(
     threshold: float = 0.0,
     floor: float = FLOOR,
     budgets: Mapping[str, float] | None = None,
+    strict: bool = False,
 ) -> Gate:
     """Judge a build. found: all builds of its scope and device. against: branch that is the baseline; default its own.
 
     baseline: label or commit of one build to compare with instead. threshold: least slow-down that fails. budgets: glob
-    over markers -> most ns.
+    over markers -> most ns. strict: inconclusive markers fail, too. Raises TriageError for an unknown branch or build.
     """
-    base = against or judged.key.branch
-    line = [b for b in found if b.key.branch == base and _before(b, judged)]
-    mine = [b for b in found if b.key.branch == judged.key.branch and _before(b, judged)] if against else []
-    if baseline:
-        fixed = choose([b for b in found if b.id != judged.id], baseline)
-        line = [fixed, *(b for b in line if not _before(b, fixed) and b.id != fixed.id)]
-    order = list({b.id: b for b in (*line, *mine, judged)}.values())[-WINDOW:]
-    if baseline and order[0].id != fixed.id:
-        order = [fixed, *order[1:]]
-    trend = load(db, order)
-    level = levels(trend.times, trend.of, len(order), floor)
-    steps = shifts(level, floor)
-    if baseline:
-        slower, faster = _fixed(trend, level, steps, floor)
+    fixed = choose([b for b in found if b.id != judged.id], baseline) if baseline else None
+    order, late = _order(found, judged, against, fixed)
+    if fixed:
         words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
     else:
-        slower, faster = _rolling(trend, steps, floor)
-        words = f"the previous {plural(len(order) - 1, 'build')}" + (f" on {base}" if against else "")
+        count = len(order) - 1
+        words = (f"the previous {count} builds" if count > 1 else "the previous build") + (
+            f" on {against}" if against else ""
+        )
+    doc = judge(load(db, order), words, order.index(fixed) if fixed else None, threshold, floor, budgets or {})
+    doc["notes"][:0] = late
+    if strict:
+        doc["failed"] += _open(doc)
+    return doc
+
+
+def judge(
+    trend: Trend,
+    against: str,
+    first: int | None = None,
+    threshold: float = 0.0,
+    floor: float = FLOOR,
+    budgets: Mapping[str, float] = MappingProxyType({}),
+) -> Gate:
+    """Judge the last build of a trend. against: the baseline in words. first: the build that is the baseline, None for all."""
+    level = levels(trend.times, trend.of, len(trend.builds), floor)
+    steps = shifts(level, floor)
+    slower, faster = _rolling(trend, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
     for m in slower:
         m["failing"] = m["change"] > threshold
-    over = _over(trend, budgets or {})
+    seen = detectable(level, steps, max(floor, threshold), first)
+    key = trend.builds[-1].key
     doc: Gate = {
         "schema": SCHEMA,
         "kind": "gate",
-        "scope": judged.key.scope,
-        "device": judged.key.device,
-        "build": named(judged),
-        "against": words,
-        "builds": len(order),
+        "scope": key.scope,
+        "device": key.device,
+        "build": named(trend.builds[-1]),
+        "against": against,
+        "builds": len(trend.builds),
         "runs": len(trend.of),
-        "visible": _visible(level, floor),
+        "visible": _visible(seen, np.max),
+        "typical": _visible(seen, np.median),
+        "noisiest": trend.markers[int(np.argmax(np.where(np.isfinite(seen), seen, -1)))].split(SEP),
         "slower": slower,
         "faster": faster,
-        "cannot_tell": _unsure(trend, level, {tuple(m["marker"]) for m in (*slower, *faster)}, threshold),
-        "over_budget": over,
-        "notes": _notes(order, trend, level, slower),
+        "cannot_tell": _unsure(trend, level, {tuple(m["marker"]) for m in (*slower, *faster)}, threshold, first),
+        "over_budget": _over(trend, budgets),
+        "notes": _notes(trend, level, slower, seen),
         "failed": [],
     }
     doc["failed"] = _failed(doc)
     return doc
+
+
+def _order(found: Sequence[Build], judged: Build, against: str, fixed: Build | None) -> tuple[list[Build], list[str]]:
+    """(builds that are looked at, the judged one last; remarks)."""
+    base = against or judged.key.branch
+    every = [b for b in found if b.key.branch == base and b.id != judged.id]
+    if against and not every and {b.key.branch for b in found} - {judged.key.branch}:
+        raise TriageError(f"unknown branch {against!r}", "see: triage history list")
+    line = [b for b in every if _before(b, judged)]
+    late = []
+    if every and not line and against:
+        # a branch whose builds are all newer: its oldest ones are nearest to where the judged one left it
+        line, late = every, [f"all builds of {against} are newer than this one"]
+    mine = [b for b in found if b.key.branch == judged.key.branch and _before(b, judged)] if against else []
+    order = list({b.id: b for b in (*line, *mine, judged) if b.id != judged.id}.values())[1 - WINDOW :]
+    if fixed and fixed not in order:
+        order = [fixed, *order[2 - WINDOW :]]
+    return [*order, judged], late
 
 
 def _before(b: Build, judged: Build) -> bool:
@@ -137,7 +183,7 @@ def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[M
         now = max(o.at for o in mine)
         before, after = trend.middle(s.marker, start, s.at), trend.middle(s.marker, now, last)
         # taken back since, by another build: nothing to act on
-        if abs(math.log(after / before)) <= math.log1p(floor) or (after > before) != (s.change > 0):
+        if abs(math.log(after) - math.log(before)) <= math.log1p(floor) or (after > before) != (s.change > 0):
             continue
         out[0 if s.change > 0 else 1].append(moved(trend, s, start))
     return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
@@ -148,15 +194,15 @@ def _weight(m: Moved) -> tuple[bool, float, list[str]]:
     return m["marker"] == [FRAME], -abs((m["after_ns"] or 0) - (m["before_ns"] or 0)), m["marker"]
 
 
-def moved(trend: Trend, s: Shift, start: int) -> Moved:
-    """A step as plain data. start: first build of the level before it."""
-    b = trend.builds
-    cause, was = trend.cause_of(s.marker, s.at, s.until), trend.cause_of(s.marker, start, s.at)
+def moved(trend: Trend, s: Shift, start: int, after: tuple[int, int] | None = None, until: int | None = None) -> Moved:
+    """A step as plain data. start, until: builds of the level before it, default until s.at; after: those with the new one."""
+    b, after, until = trend.builds, after or (s.at, s.until), s.at if until is None else until
+    cause, was = trend.cause_of(s.marker, *after), trend.cause_of(s.marker, start, until)
     return {
         "marker": trend.markers[s.marker].split(SEP),
         "verdict": "slower" if s.change > 0 else "faster",
-        "before_ns": number(trend.middle(s.marker, start, s.at), 1),
-        "after_ns": number(trend.middle(s.marker, s.at, s.until), 1),
+        "before_ns": number(trend.middle(s.marker, start, until), 1),
+        "after_ns": number(trend.middle(s.marker, *after), 1),
         "change": round(s.change, 6),
         "interval": [round(s.low, 6), round(s.high, 6)],
         "by": named(b[s.at]),
@@ -169,64 +215,67 @@ def moved(trend: Trend, s: Shift, start: int) -> Moved:
     }
 
 
-def _fixed(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) -> tuple[list[Moved], list[Moved]]:
-    """The last build against the first: what stepped in between, and what these two alone can tell."""
-    far, last = limit(level), len(trend.builds) - 1
+def _fixed(
+    trend: Trend, level: Levels, steps: Sequence[Shift], floor: float, first: int
+) -> tuple[list[Moved], list[Moved]]:
+    """The last build against build `first`: by the levels around steps in between, else by the runs of these two."""
+    far, sums, last = limit(level), Sums(level), len(trend.builds) - 1
     out: tuple[list[Moved], list[Moved]] = ([], [])
     for m in range(len(trend.markers)):
-        mine = [s for s in steps if s.marker == m]
+        own = [s for s in steps if s.marker == m]
+        mine = [s for s in own if s.at > first]
+        ways = [(first, first + 1, last)]
         if mine:
-            before, after = trend.middle(m, 0, mine[0].at), trend.middle(m, mine[-1].at, last + 1)
-            gap = math.log(after / before)
-            half = math.sqrt(sum((math.log1p(s.high) - math.log1p(s.change)) ** 2 for s in mine))
-        else:
-            gap = float(level.mean[last, m] - level.mean[0, m])
-            half = float(far[m]) * math.sqrt(float(level.variance[last, m] + level.variance[0, m]))
-        if not abs(gap) > max(half, math.log1p(floor)):  # also where it did not run on one side
-            continue
-        best = max((s for s in mine if (s.change > 0) == (gap > 0)), key=lambda s: abs(s.change), default=None)
-        # no single step: it crept in, or there are too few runs to say where
-        where = (best.at, best.seen, best.first, best.last, best.until) if best else (last, last, 1, last, last + 1)
-        step = Shift(m, *where[:4], math.expm1(gap), math.expm1(gap - half), math.expm1(gap + half), where[4])
-        start = max((s.at for s in mine if s.at < step.at), default=0)
-        out[0 if gap > 0 else 1].append(moved(trend, step, start))
+            ways.insert(0, (max((s.at for s in own if s.at <= first), default=0), mine[0].at, mine[-1].at))
+        for start, until, at in ways:
+            row = (np.array([x]) for x in (start, at, last + 1, m, until))
+            gap, error, assumed = (float(x[0]) for x in sums.step(*row))
+            half = float(far.half(np.array(error), np.array(assumed), m))
+            if abs(gap) <= max(half, math.log1p(floor)):  # also where it did not run on one side
+                continue
+            best = max((s for s in mine if (s.change > 0) == (gap > 0)), key=lambda s: abs(s.change), default=None)
+            # no single step: it crept in, or there are too few runs to say where
+            where = (best.at, best.seen, best.first, best.last) if best else (last, last, first + 1, last)
+            step = Shift(m, *where, math.expm1(gap), math.expm1(gap - half), math.expm1(gap + half), last + 1)
+            out[0 if gap > 0 else 1].append(moved(trend, step, start, (at, last + 1), until))
+            break
     return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
 
 
-def _unsure(trend: Trend, level: Levels, told: set[tuple[str, ...]], threshold: float) -> list[Unsure]:
-    """Markers of the last build that look slower, inconclusively."""
-    last = len(trend.builds) - 1
+def _unsure(
+    trend: Trend, level: Levels, told: set[tuple[str, ...]], threshold: float, first: int | None
+) -> list[Unsure]:
+    """Markers of the last build that look slower, inconclusively; the largest difference first."""
+    last, count = len(trend.builds) - 1, len(trend.markers)
     if last < 1:
         return []
-    far = limit(level)
-    with np.errstate(all="ignore"):
-        weight = np.where(np.isfinite(level.mean[:last]), 1 / level.variance[:last], 0.0)
-        before = (weight * np.nan_to_num(level.mean[:last])).sum(axis=0) / weight.sum(axis=0)
-        gap = level.mean[last] - before
-        error = np.sqrt(level.variance[last] + 1 / weight.sum(axis=0))
-        suspect = np.flatnonzero((gap > np.log1p(max(threshold, 2 * FLOOR))) & (gap > _SUSPECT * error))
+    start, end = (0, last) if first is None else (first, first + 1)
+    begin, at, stop, until = (np.full(count, x) for x in (start, last, last + 1, end))
+    gap, error, assumed = Sums(level).step(begin, at, stop, until=until)
+    # where noise is an assumption, what two captures of one build seldom differ by
+    near = limit(level, _SUSPECT / count).measured * error
+    near = np.where(level.free >= 1, np.minimum(near, limit(level).assumed * assumed), np.log1p(UNREPEATED * FLOOR))
+    half = limit(level).half(error, assumed, np.arange(count))
+    suspect = np.flatnonzero((gap > np.log1p(max(threshold, 2 * FLOOR))) & (gap > near) & np.isfinite(half))
     out: list[Unsure] = []
-    for m in suspect.tolist():
+    for m in sorted(suspect.tolist(), key=lambda m: -gap[m]):
         marker = trend.markers[m].split(SEP)
-        if tuple(marker) in told:
-            continue
-        runs, half = len(trend.builds[last].runs), float(far[m] * error[m])
-        rest = 1 / float(weight[:, m].sum())
-        # how many runs in all would bring the limit below what is seen
-        room = (float(gap[m]) / float(far[m])) ** 2 - rest
-        needs = math.ceil(float(level.variance[last, m]) * runs / room) - runs if room > 0 else None
-        low, high = math.expm1(float(gap[m]) - half), math.expm1(float(gap[m]) + half)
-        if needs is not None and needs < 1:
-            needs = 1
-        out.append(
-            {
-                "marker": marker,
-                "change": round(math.expm1(float(gap[m])), 6),
-                "interval": [round(low, 6), round(high, 6)],
-                "needs": None if needs is None or needs > MOST else needs,
-            }
-        )
+        if tuple(marker) not in told:
+            low, high = (math.expm1(min(700.0, float(x[m]))) for x in (gap - half, gap + half))
+            change, needs = math.expm1(float(gap[m])), _needs(trend, level, m, float(gap[m]), float(error[m]))
+            out.append({"marker": marker, "change": round(change, 6), "interval": [round(low, 6), round(high, 6)], "needs": needs})  # fmt: skip
     return out
+
+
+def _needs(trend: Trend, level: Levels, m: int, gap: float, error: float) -> int | None:
+    """Further runs of the last build that would decide on a marker; None where no number would."""
+    if level.free[m] < 1:
+        return 2  # runs that tell the noise
+    runs, own = len(trend.builds[-1].runs), float(level.variance[-1, m])
+    # how many runs in all would bring the limit below what is seen
+    room = (gap / float(limit(level).measured[m])) ** 2 - (error**2 - own)
+    needs = max(1, math.ceil(own * runs / room) - runs) if room > 0 else None
+    return None if needs is None or needs > MOST else needs
 
 
 def _over(trend: Trend, budgets: Mapping[str, float]) -> list[Over]:
@@ -251,23 +300,25 @@ def matches(marker: str, glob: str) -> bool:
     return named_by(marker.split(SEP), glob)
 
 
-def _visible(level: Levels, floor: float) -> float | None:
-    """Detectable change of a typical marker in the last build alone, a share; None with one build."""
-    if len(level.mean) < 2:
-        return None
-    with np.errstate(all="ignore"):
-        weight = np.where(np.isfinite(level.mean[:-1]), 1 / level.variance[:-1], 0.0).sum(axis=0)
-        half = limit(level) * np.sqrt(level.variance[-1] + 1 / weight)
-    half = half[np.isfinite(half)]
-    return number(max(floor, math.expm1(float(np.median(half))))) if len(half) else None
+def _visible(seen: Floats, of: Callable[[Floats], np.floating[Any]]) -> float | None:
+    """The largest or typical detectable change of the markers that can be judged, a share; None where none can."""
+    known = seen[np.isfinite(seen)]
+    return number(float(of(known))) if len(known) else None
 
 
-def _notes(order: Sequence[Build], trend: Trend, level: Levels, slower: Sequence[Moved]) -> list[str]:
+def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -> list[str]:
     out = []
-    if len(order) < 2:
+    last = len(trend.builds) - 1
+    there = np.isfinite(level.mean[last])
+    if not last:
         out.append("first build: nothing to compare with")
-    elif not level.free.any():
-        out.append("noise not measured: no build has repeats; add three runs per build")
+    elif not level.free[there].any():
+        out.append(f"noise not measured, up to {percent(NOISIEST)} per run assumed; add three runs per build")
+    elif not level.spread[there].any():
+        out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
+    if last and (alone := [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]):
+        more = f" + {len(alone) - NAMED} more" if len(alone) > NAMED else ""
+        out.append(f"not compared, not in the baseline: {', '.join(map(shown, alone[:NAMED]))}{more}")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))
@@ -284,16 +335,40 @@ def _failed(doc: Gate) -> list[str]:
     return [line(m) for m in doc["slower"] if m["failing"]] + over
 
 
+def _open(doc: Gate) -> list[str]:
+    """What fails where inconclusive markers do."""
+    if doc["builds"] > 1 and doc["visible"] is None:
+        return ["inconclusive: no marker of this build has a baseline"]
+    return [doubt(u) for u in doc["cannot_tell"]]
+
+
+def doubt(u: Unsure) -> str:
+    """`Frame / Lighting 4.1 % slower so far, inconclusive (3 more runs should decide it)`."""
+    what = f"{shown(SEP.join(u['marker']))} {slower_by(u['change'])} so far"
+    return f"{what}, {inconclusive(u['needs'])}"
+
+
+def slower_by(change: float) -> str:
+    """`6.1 % slower`, `7.2x the time`: a share as text, never above 99 %."""
+    return (
+        f"{times(1 + change)} the time"
+        if change >= 1
+        else f"{abs(change) * 100:.1f} % {'slower' if change > 0 else 'faster'}"
+    )
+
+
+def times(ratio: float) -> str:
+    """`7.2x`, `over 1,000x`."""
+    return "over 1,000x" if ratio > 1_000 else f"{ratio:.3g}x"
+
+
 def line(m: Moved) -> str:
     """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %). New top cause: register spilling`."""
     low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    doubt = f" (or {', '.join(others[:3])})" if others else ""
+    others_named = f" (or {', '.join(others[:3])})" if others else ""
     why = ""
     if m["title"]:
-        top = "New top cause" if m["was"] != m["cause"] else "Top cause unchanged"
-        why = f". {top}: {lower_first(m['title'])}"
-    change = f"{abs(m['change']) * 100:.1f} % {m['verdict']} ({low:.1f} to {high:.1f} %)"
-    if m["change"] >= 1:
-        change = f"{1 + m['change']:.3g}x the time ({1 + low / 100:.3g}x to {1 + high / 100:.3g}x)"
-    return f"{m['by']['revision'][:12]}{doubt}: {shown(SEP.join(m['marker']))} {change}{why}"
+        why = f". New top cause: {lower_first(m['title'])}" if m["was"] != m["cause"] else ". Top cause unchanged"
+    span = f"{low:.1f} to {high:.1f} %" if high < 100 else f"{times(1 + low / 100)} to {times(1 + high / 100)}"
+    return f"{m['by']['revision'][:12]}{others_named}: {shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){why}"

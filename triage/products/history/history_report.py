@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, percent, plural
+from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS
-from triage.products.history.gate import line
+from triage.products.history.gate import doubt, line, times
+from triage.products.history.history_chart import chart, date
 from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
-from triage.products.noise import UNKNOWN, inconclusive
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.phrases import time
 
 GATE = ("terminal", "markdown", "json", "junit")
-TREND = ("terminal", "html", "json")
+TREND = ("terminal", "html", "json", "openmetrics")
+TOO_NOISY = 9.0  # detectable change from which no number is worth printing: tenfold
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 BARS = "▁▂▃▄▅▆▇█"
-
-
-def date(at: int) -> str:
-    """`2026-05-01`."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
 def as_json(doc: Mapping[str, Any]) -> str:
@@ -55,10 +51,8 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         "rows": [_row(m) for m in shown_rows],
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
-        "unsure": [
-            f"{shown(SEP.join(u['marker']))} {u['change'] * 100:.1f} % slower so far, {inconclusive(u['needs']).replace(UNKNOWN, 'inconclusive')}"
-            for u in doc["cannot_tell"]
-        ],
+        "unsure": [doubt(u) for u in (doc["cannot_tell"] if full else doc["cannot_tell"][:DEFAULT_CHANGES])],
+        "more_unsure": 0 if full else max(0, len(doc["cannot_tell"]) - DEFAULT_CHANGES),
         "notes": doc["notes"] if doc["builds"] > 1 else [],
         "held": _held(doc),
     }
@@ -82,26 +76,35 @@ def verdict(doc: Gate) -> str:
 
 def _held(doc: Gate) -> str:
     counts = f"{plural(doc['builds'], 'build')}, {plural(doc['runs'], 'run')}."
-    if doc["builds"] < 2 or not doc["visible"]:
+    if doc["builds"] < 2 or not doc["visible"] or not doc["typical"]:
         return counts
+    largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
+    noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
+    if doc["visible"] > TOO_NOISY:
+        most = f"{typical} in a typical marker are never missed; {noisiest} varies too much to tell"
+    else:
+        most = (
+            f"{largest} are never missed"
+            if typical == largest
+            else f"{largest} (in {noisiest}; {typical} in a typical marker) are never missed"
+        )
     return (
-        f"{counts} Smallest change detectable now in a typical marker: {percent(doc['visible'])}; smaller ones need more "
-        f"builds. False alarms: at most {round(ALARMS * 100)} build in 100."
+        f"{counts} Slow-downs above {most}; smaller ones may need more builds. False alarms: "
+        f"at most {round(ALARMS * 100)} build in 100."
     )
 
 
 def _row(m: Moved) -> dict[str, Any]:
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    new = "" if m["was"] == m["cause"] else " (new top cause)"
     return {
         "verdict": m["verdict"],
         "marker": shown(SEP.join(m["marker"])),
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
-        "change": f"{m['change'] * 100:+.1f} %",
+        "change": times(1 + m["change"]) if m["change"] >= 1 else f"{m['change'] * 100:+.1f} %",
         "since": m["by"]["revision"][:12] + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
-        "by": f"{m['title']}{new}" if m["title"] else "–",
+        "by": "–" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
     }
 
 
@@ -115,6 +118,8 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
         out += _wrapped(f"{o['budget']}: {time(o['ns'])}, budget {time(o['allowed_ns'])}", "  ")
     for u in words["unsure"]:
         out += _wrapped(u, "  ")
+    if words["more_unsure"]:
+        out.append(f"  {plural(words['more_unsure'], 'more inconclusive marker')}: --full")
     for n in words["notes"]:
         out += _wrapped(f"note: {n}")
     return [*out, *([""] if out else []), *_wrapped(words["held"])]
@@ -146,6 +151,8 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     """The report of a trend; raises ReportError for an unknown format."""
     if form == "json":
         return as_json(doc)
+    if form == "openmetrics":
+        return openmetrics.text(doc)
     if form not in TREND:
         raise ReportError(f"unknown format {form!r}", f"choose {either(TREND)}")
     points = doc["points"]
@@ -166,7 +173,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             page=page.shell((*page.STYLES, "compare.css.j2")),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=said,
-            chart=chart(doc),
+            chart=chart(doc["points"], doc["moved"]),
             rows=[_row(m) for m in doc["moved"]],
             points=[{**p, "date": date(p["build"]["at"])} for p in reversed(points)],
             held="Changes listed exceed the noise of the runs.",
@@ -201,42 +208,3 @@ def spark(values: Sequence[float]) -> str:
     # a flat line shall look flat: less than 2 % is drawn as nothing
     span = max(high - low, 0.02 * high) or 1.0
     return "".join(BARS[min(len(BARS) - 1, int((v - low) / span * len(BARS)))] for v in values)
-
-
-def chart(doc: Line) -> dict[str, Any]:
-    """Coordinates of the page's drawing: points in the order of builds, equally far apart."""
-    width, height, left, right, top, foot = 1000, 300, 60, 10, 10, 24
-    points = doc["points"]
-    if not points:
-        return {"width": width, "height": height, "marks": [], "spans": [], "points": "", "steps": [], "dates": []}
-    low, high = min(p["low"] for p in points), max(p["high"] for p in points)
-    low, high = low - 0.05 * (high - low or high or 1), high + 0.05 * (high - low or high or 1)
-
-    def x(i: int) -> float:
-        return round(left + (width - left - right) * i / max(1, len(points) - 1), 1)
-
-    def y(ns: float) -> float:
-        return round(top + (height - top - foot) * (high - ns) / (high - low), 1)
-
-    place = {p["build"]["revision"]: i for i, p in enumerate(points)}
-    marks = [low + (high - low) * tenth / 10 for tenth in (1, 5, 9)]
-    return {
-        "width": width,
-        "height": height,
-        "marks": [(y(v), time(v)) for v in marks],
-        "spans": [
-            (
-                x(i),
-                y(p["high"]),
-                y(p["low"]),
-                f"{p['build']['revision'][:12]} {date(p['build']['at'])}: {time(p['ns'])}",
-            )
-            for i, p in enumerate(points)
-        ],
-        "points": " ".join(f"{x(i)},{y(p['ns'])}" for i, p in enumerate(points)),
-        "steps": [(x(place[m["by"]["revision"]]), m["verdict"]) for m in doc["moved"] if m["by"]["revision"] in place],
-        "dates": [
-            (x(0), date(points[0]["build"]["at"]), "start"),
-            (x(len(points) - 1), date(points[-1]["build"]["at"]), "end"),
-        ][: len(points)],
-    }

@@ -57,7 +57,11 @@ class Over(TypedDict):
 
 
 class Gate(TypedDict):
-    """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed."""
+    """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed.
+
+    visible: no slow-down above it is missed in any marker, a share; noisiest: the marker that sets it; typical: the same
+    of the median marker.
+    """
 
     schema: str
     kind: str
@@ -68,6 +72,8 @@ class Gate(TypedDict):
     builds: int
     runs: int
     visible: float | None
+    typical: float | None
+    noisiest: list[str]
     slower: list[Moved]
     faster: list[Moved]
     cannot_tell: list[Unsure]
@@ -77,12 +83,13 @@ class Gate(TypedDict):
 
 
 class Point(TypedDict):
-    """One build of a trend; low, high: its shortest and longest run."""
+    """One build of a trend; low, high: its shortest and longest run; runs: each, ns."""
 
     build: Named
     ns: float
     low: float
     high: float
+    runs: list[float]
 
 
 class Line(TypedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,7 @@ def record(d: Diagnosis, b: Bundle) -> Run:
         if not np.isfinite(ns) or ns <= 0:
             continue
         levels = [str(x) for x in (*entry["path"], entry["name"])]
-        if root:
+        if len(levels) > 1 and re.sub(r"\d+", "#", levels[0]) == root:
             # "Frame 4711" is another name in every capture
             levels[0] = root
         shape = " x ".join(f"{c.facts[m][w]:g}" for m in SHAPE if m in c.facts and np.isfinite(c.facts[m][w]))

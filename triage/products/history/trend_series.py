@@ -51,7 +51,10 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: 
         mine = mine[np.isfinite(mine)]
         if len(mine):
             low, middle, high = float(mine.min()), float(np.median(mine)), float(mine.max())
-            points.append({"build": named(b), "ns": round(middle, 1), "low": round(low, 1), "high": round(high, 1)})
+            runs = [round(float(ns), 1) for ns in mine]
+            points.append(
+                {"build": named(b), "ns": round(middle, 1), "low": round(low, 1), "high": round(high, 1), "runs": runs}
+            )
     alone = Trend(
         trend.builds,
         [name],

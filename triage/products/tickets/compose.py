@@ -33,8 +33,8 @@ def make(
     """Return the tickets of a diagnosis, largest saving first. scope: replaces the captured root. old: last run's entries.
 
     least: minimum saving as a share of the frame (0-1), counting only findings with a margin to their thresholds; a root
-    cause that had a ticket keeps it down to half of that. owners: (glob over markers, owner); the owner of the first
-    workload owns the ticket.
+    cause that had a ticket keeps it down to half of that. owners: (glob over markers, owner), the first that fits; a cause
+    whose workloads have several owners gets a ticket for each.
     """
     known = {t.get("fingerprint") for t in old}
     out: dict[str, Ticket] = {}
@@ -42,17 +42,45 @@ def make(
         part = _cut(b.view, numbers) if len(b.scopes) > 1 else b.view
         by_id = ById(part["workloads"])
         for c in todo_items(todo, part):
-            mark = of_item(c["cause"], scope or root)
-            # under --scope several roots share a fingerprint: one ticket is filed
-            if mark in out or not _worth(c, part, least, mark in known):
-                continue
-            out[mark] = Ticket(mark, title(c), c["rule"], full_names(c, part), c["saved_ns"], c, part, scope or root)
-            out[mark].whose, out[mark].item = b.whose, b.item
-            first = [by_id[w] for w in c["workloads"] if w in by_id][:1]
-            out[mark].owner = next(
-                (who for glob, who in owners for w in first if matches([*w["path"], w["name"]], glob)), ""
-            )
+            shares = _by_owner(c, by_id, owners)
+            for owner, own in shares:
+                # one owner, or none: the fingerprint does not depend on who owns it
+                mark = of_item(c["cause"], (scope or root) + (f"\0{owner}" if len(shares) > 1 else ""))
+                # under --scope several roots share a fingerprint: one ticket is filed
+                if mark in out or not _worth(own, part, least, mark in known):
+                    continue
+                out[mark] = Ticket(
+                    mark, title(own), c["rule"], full_names(own, part), own["saved_ns"], own, part, scope or root
+                )
+                out[mark].whose, out[mark].item, out[mark].owner = b.whose, b.item, owner
     return sorted(out.values(), key=lambda t: (-(t.saved_ns or 0.0), t.rule, t.fingerprint))
+
+
+def _by_owner(c: TodoItem, by_id: ById, owners: Sequence[tuple[str, str]]) -> list[tuple[str, TodoItem]]:
+    """(owner, the item's part in its markers), largest saving first; savings are shared out by the workloads' time."""
+    whose: dict[str, list[int]] = {}
+    for i, w in enumerate(c["workloads"]):
+        path = [*by_id[w]["path"], by_id[w]["name"]] if w in by_id else []
+        owner = next((who for glob, who in owners if path and matches(path, glob)), "")
+        whose.setdefault(owner, []).append(i)
+    if len(whose) < 2:
+        return [(next(iter(whose), ""), c)]
+    times = [(by_id[w]["self_ns"] or 0.0) if w in by_id else 0.0 for w in c["workloads"]]
+    total = sum(times) or 1.0
+    parts = [(owner, _part(c, places, sum(times[i] for i in places) / total)) for owner, places in whose.items()]
+    return sorted(parts, key=lambda p: -(p[1]["saved_ns"] or 0.0))
+
+
+def _part(c: TodoItem, places: Sequence[int], share: float) -> TodoItem:
+    """The item in some of its workloads, with a share of its savings."""
+    part: TodoItem = {**c}
+    part["workloads"] = [c["workloads"][i] for i in places]
+    part["names"] = [c["names"][i] for i in places if i < len(c["names"])]
+    part["count"] = part["workload_count"] = len(places)
+    for key in ("saved_ns", "share", "low_ns", "bound_ns", "alone_ns"):
+        value = c[key]
+        part[key] = None if value is None else value * share
+    return part
 
 
 def _cut(doc: Result, numbers: Sequence[int]) -> Result:

@@ -12,7 +12,7 @@ from triage.ground.errors import TriageError
 from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
-from triage.rendering import declared, phrases, templates
+from triage.rendering import code_places, declared, phrases, templates
 from triage.rendering.escape import short
 
 MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
@@ -86,7 +86,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], attached: bool, cut: bool
         "captures": doc["captures"][:2],
         "more_captures": max(0, len(doc["captures"]) - 2),
         "rows": shown,
-        "locations": list(dict.fromkeys(phrases.location(x) for f in evidence[:rows] for x in f["locations"]))[:3],
+        "locations": list(dict.fromkeys(code_places.in_full(x) for f in evidence[:rows] for x in f["locations"]))[:3],
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],

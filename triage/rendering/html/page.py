@@ -16,10 +16,11 @@ from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
-from triage.rendering.html import bars, drawings, lanes, page_data
+from triage.rendering.html import bars, drawings, lanes, operator_roofline, page_data
 from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
 from triage.rendering.labels import HEADS
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
@@ -50,6 +51,8 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         ),
         "brief": brief,
         "passes": pass_table(b.view["passes"], full=not brief),
+        "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MOST_OPERATORS),
+        "operator_roofline": "" if brief else operator_roofline.roofline(b.view["frame"]["operators"]),
         "most_passes": MOST_PASSES,
         "parts": {} if brief else {name: Markup(text) for name, text in page_data.blobs(_parts(b, nodes)).items()},
         "views": views,

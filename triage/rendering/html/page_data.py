@@ -27,7 +27,7 @@ from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.ground.terminology import said, voice
-from triage.rendering import phrases
+from triage.rendering import code_places
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
 from triage.rendering.html.string_table import Json, Strings, Words, rounded, significant, tenths
@@ -285,7 +285,7 @@ class Details:
             [rounded(g["fraction"]), rounded(g["low"]), rounded(g["bound"]), rounded(g["share"], 4)] if g else 0,
             [[self.p.condition(e), cells.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
             self.p.tail(f),
-            *([[self.p.t(phrases.location(x)) for x in f["locations"]]] if f["locations"] else []),
+            *([[self.p.t(code_places.in_full(x)) for x in f["locations"]]] if f["locations"] else []),
         ]
 
 

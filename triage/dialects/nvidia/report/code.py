@@ -12,6 +12,10 @@ from triage.dialects.nvidia.report.container import Contents, text
 from triage.dialects.nvidia.report.elf import Elf, Symbol
 from triage.dialects.nvidia.report.line_table import Lines, SourceLine
 from triage.dialects.nvidia.report.wire import BYTES, fields
+from triage.dialects.nvidia.sass import arguments
+from triage.dialects.nvidia.sass.arguments import Argument
+from triage.dialects.nvidia.sass.body import BYTES as WORD
+from triage.dialects.nvidia.sass.body import Body, Budget
 
 _MAX_CUBIN_BYTES = 256 << 20  # bytes of a cubin that is looked into
 _UNSEEN = 1 << 20  # maximum bytes of a function without a size
@@ -36,12 +40,17 @@ class Spot(NamedTuple):
 
 
 class Code:
-    """One source entry, which may come in pieces. files: embedded sources by path. Its cubin is read when asked for."""
+    """One source entry, which may come in pieces. files: embedded sources by path. Its cubin is read when asked for.
 
-    def __init__(self) -> None:
+    budget: what may be visited of the code of all entries of a report.
+    """
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
         self.cubin = b""
         self.table: list[tuple[str, int, int]] = []  # name, load address, symbol
         self.files: dict[str, list[str]] = {}
+        self._bodies: dict[int, Body] = {}
 
     @cached_property
     def elf(self) -> Elf | None:
@@ -52,6 +61,19 @@ class Code:
     def lines(self) -> Lines:
         """The cubin's line table, empty without one."""
         return line_table.read(self.elf) if self.elf else Lines()
+
+    def body(self, section: int) -> Body | None:
+        """The instructions of a section; None where it is cut, or its words are laid out otherwise (before sm_70)."""
+        if self.elf is None or not 0 < section < len(self.elf.sections):
+            return None
+        if section not in self._bodies:
+            self._bodies[section] = Body(self.elf.content(self.elf.sections[section]), self.elf.sm, self.budget)
+        return self._bodies[section] if len(self._bodies[section]) else None
+
+    def arguments(self, kernel: str) -> list[Argument]:
+        """The arguments of a kernel, [] where the cubin does not say."""
+        section = self.elf.section(f".nv.info.{kernel}") if self.elf else None
+        return arguments.arguments(self.elf.content(section)) if self.elf and section else []
 
     @cached_property
     def _named(self) -> dict[str, tuple[Symbol, int, int]]:
@@ -85,10 +107,11 @@ class Code:
 def read(contents: Contents) -> dict[int, Code]:
     """Source entries by id; raises Damaged."""
     out: dict[int, Code] = {}
+    budget = Budget()
     data = contents.data
     for begin, end in contents.sources:
         parts = list(fields(data, begin, end))
-        code = out.setdefault(next((v for n, k, v, _ in parts if n == 1 and k != BYTES), 0), Code())
+        code = out.setdefault(next((v for n, k, v, _ in parts if n == 1 and k != BYTES), 0), Code(budget))
         for number, kind, value, stop in parts:
             if kind != BYTES:
                 continue
@@ -141,6 +164,29 @@ class Map:
         inside = self._functions[at]
         place = self._code.lines.at(inside.section, inside.value + offset) if inside.section >= 0 else None
         return Spot(self._shown if inside.name == self._mangled else readable(inside.name), offset, place)
+
+    def instruction(self, pc: int) -> tuple[Body, int] | None:
+        """The code around an address and the index of the instruction there; None where it is not at hand."""
+        at = bisect.bisect_right(self._addresses, pc) - 1
+        if at < 0 or self._functions[at].section < 0:
+            return None
+        inside = self._functions[at]
+        body = self._code.body(inside.section)
+        if body is None:
+            return None
+        # in linked code (2021.2 to 2022.1) a kernel's symbol holds its load address
+        index, odd = divmod(pc - inside.address + (inside.value if inside.value < len(body) * WORD else 0), WORD)
+        return (body, index) if index < len(body) and not odd else None
+
+    @property
+    def exhausted(self) -> bool:
+        """True if no more code of this report is visited."""
+        return self._code.budget.left <= 0
+
+    @cached_property
+    def arguments(self) -> list[Argument]:
+        """The kernel's arguments."""
+        return self._code.arguments(self._mangled)
 
     def text(self, place: SourceLine) -> str:
         """A source line where the report embeds its file, else ""."""

@@ -12,6 +12,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _MAX_SECTIONS = 1 << 20  # sections or symbols of any honest cubin
 _NAMES = 1 << 24  # characters of names beyond the bytes of the file: forged ones may overlap
+_CUDA, _LATER_ABI = 190, 8  # machine, and the version of its ABI from which on the flags hold the architecture higher
 _SYMTAB, _RELA, _REL, _NOBITS = 2, 4, 9, 8
 
 
@@ -44,6 +45,14 @@ class Elf:
     data: bytes
     sections: list[Section] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
+
+    @property
+    def sm(self) -> int:
+        """Compute capability that the code is for, 89 for 8.9; 0 if it is no code for NVIDIA GPUs."""
+        machine, flags = int.from_bytes(self.data[18:20], "little"), int.from_bytes(self.data[48:52], "little")
+        if machine != _CUDA:
+            return 0
+        return flags >> (8 if self.data[8] >= _LATER_ABI else 0) & 0xFF
 
     def content(self, section: Section) -> bytes:
         """Bytes of a section."""

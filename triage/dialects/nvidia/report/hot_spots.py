@@ -10,20 +10,20 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.location import Location
-from triage.dialects.nvidia import ncu_names
 from triage.dialects.nvidia.report import code
+from triage.dialects.nvidia.report.awaited import Awaited
 from triage.dialects.nvidia.report.code import Code, Map, Spot
 from triage.dialects.nvidia.report.container import Contents
 from triage.dialects.nvidia.report.instances import Instances
 from triage.dialects.nvidia.report.line_table import SourceLine
+from triage.dialects.nvidia.report.stall_samples import SAMPLES, at, by_reason, present, reasons, summed, waiting
 from triage.dialects.nvidia.report.wire import Damaged
+from triage.dialects.nvidia.sass import arguments
 
 _LISTED = 3  # locations of one finding
 _MIN_LINE_SHARE = 0.05  # share below which a line is not worth naming
 _MAIN = 0.5  # NVIDIA, Compute Triage Guide: a reason with more than half of a line's samples is what the line waits for
 _LAUNCHES = 256  # launches of one report that are looked into: each is a few thousand messages
-_PCSAMP = "smsp__pcsamp_warps_issue_stalled_"
-_SAMPLES = "smsp__pcsamp_sample_count"
 _LOAD, _STORE = 2, 4  # memory_access_type
 _SPACES = {4: "global", 16: "shared"}  # memory_type
 
@@ -49,7 +49,7 @@ def _ideal(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _TRAFFIC = _Aspect("global memory traffic", _GLOBAL)
-_WAITING = _Aspect("stalls", (_SAMPLES,))
+_WAITING = _Aspect("stalls", (SAMPLES,))
 # prefix of a metric -> counters that locate it, in this order; one without instances is skipped
 _ASPECTS = (
     (r"global_load\.(waste|bytes_per_sector|sectors_per_request)", _Aspect("excess load sectors", _GLOBAL, _ideal(_GLOBAL), _LOAD)),
@@ -77,13 +77,13 @@ class Spots:
 
     contents: Contents
     _codes: dict[int, Code] | None = None
-    _launches: dict[int, tuple[Instances, Map] | None] = field(default_factory=dict)
+    _launches: dict[int, tuple[Instances, Map, Awaited] | None] = field(default_factory=dict)
     _found: dict[tuple[int, _Aspect], tuple[Location, ...]] = field(default_factory=dict)
 
     def __call__(self, row: int, metrics: Sequence[str]) -> Sequence[Location]:
         """Where the first of the metrics that is counted per instruction comes from, most first; [] where none is."""
         try:
-            launch = self._launch(row)
+            launch = self.launch(row)
             if launch is None:
                 return []
             for aspect in dict.fromkeys(a for m in metrics for a in self._aspects(m, launch[0])):
@@ -95,7 +95,8 @@ class Spots:
             pass
         return []
 
-    def _launch(self, row: int) -> tuple[Instances, Map] | None:
+    def launch(self, row: int) -> tuple[Instances, Map, Awaited] | None:
+        """Counters, code and waits of one launch; None beyond the launches that are looked into."""
         if row not in self._launches:
             if len(self._launches) >= _LAUNCHES:
                 return None
@@ -106,10 +107,9 @@ class Spots:
             _, addresses = found.values("launch__function_pcs")
             pcs, _ = found.values("inst_executed")
             base = int(addresses.min()) if len(addresses) else int(pcs.min()) if len(pcs) else 0
-            self._launches[row] = (
-                found,
-                Map(self._codes.get(found.code), found.mangled, code.readable(found.mangled) or found.function, base),
-            )
+            shown = code.readable(found.mangled) or found.function
+            where = Map(self._codes.get(found.code), found.mangled, shown, base)
+            self._launches[row] = found, where, Awaited(found, where, arguments.types(found.signature))
         return self._launches[row]
 
     @staticmethod
@@ -117,72 +117,34 @@ class Spots:
         if m := _STALL.match(metric):
             if m[1] == "top_share":
                 return [_WAITING]
-            name = next((n for n in _reasons(found) if _reason(n) == m[1]), "")
+            name = reasons(found).get(m[1], "")
             return [_Aspect(f"stalls ({m[1].replace('_', ' ')})", (name,))] if name else []
         return [a for pattern, a in _PATTERNS if pattern.match(metric)]
 
 
-def _reason(name: str) -> str:
-    """`long_scoreboard` for the samples of one stall reason, "" for any other metric."""
-    if not name.startswith(_PCSAMP) or name.endswith("_not_issued"):
-        return ""
-    return ncu_names.metric(name, "warp").removeprefix("stall_samples.") or name.removeprefix(_PCSAMP)
-
-
-def _reasons(found: Instances) -> list[str]:
-    """The metrics with samples by reason, but for those of warps that issue and do not wait."""
-    return [n for n in found.names() if _reason(n) not in ("", "selected")]
-
-
-def _summed(pcs: Indices, values: Floats) -> tuple[Indices, Floats]:
-    """Each address once, in order."""
-    distinct, place = np.unique(pcs, return_inverse=True)
-    return distinct, np.bincount(place, values, len(distinct)).astype(np.float64)
-
-
-def _at(wanted: Indices, pcs: Indices, values: Floats) -> Floats:
-    """Values at the wanted addresses, 0 where there is none."""
-    if not len(pcs):
-        return np.zeros(len(wanted))
-    pcs, values = _summed(pcs, values)
-    place = np.minimum(np.searchsorted(pcs, wanted), len(pcs) - 1)
-    return np.where(pcs[place] == wanted, values[place], 0.0)
-
-
-def _present(found: Instances, names: tuple[str, ...]) -> str:
-    return next((n for n in names if len(found.values(n)[0])), "")
-
-
-def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats]:
-    """(the counters in words, addresses, weights above 0); no address where the counters have no instances."""
-    none = "", np.zeros(0, np.int64), np.zeros(0)
-    reasons = _reasons(found) if aspect is _WAITING else []
-    if reasons:
-        name = f"{_PCSAMP}*, without selected"
-        parts = [found.values(n) for n in reasons]
-        pcs, values = _summed(np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts]))
-    else:
-        name = _present(found, aspect.of)
-        if not name:
-            return none
-        pcs, values = _summed(*found.values(name))
+def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats, float]:
+    """(the counters in words, addresses, weights above 0, their sum); no address where the counters have no instances."""
+    none = "", np.zeros(0, np.int64), np.zeros(0), 0.0
+    name = present(found, aspect.of)
+    if not name:
+        return none
+    pcs, values = summed(*found.values(name))
     values = values * aspect.times
     if aspect.less:
-        less = _present(found, aspect.less)
+        less = present(found, aspect.less)
         if not less:
             return none
         name = f"{f'{aspect.times:g} x ' if aspect.times != 1 else ''}{name} - {less}"
-        values = values - _at(pcs, *found.values(less))
+        values = values - at(pcs, *found.values(less))
     if aspect.access:
-        values = np.where(_at(pcs, *found.values("memory_access_type")) == aspect.access, values, 0.0)
+        values = np.where(at(pcs, *found.values("memory_access_type")) == aspect.access, values, 0.0)
     good = values > 0
-    return name, pcs[good], values[good]
+    return name, pcs[good], values[good], float(values[good].sum())
 
 
-def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Location]:
+def _located(row: int, found: Instances, where: Map, awaited: Awaited, aspect: _Aspect) -> list[Location]:
     """Lines, or instructions without a line, by their share of an aspect."""
-    name, pcs, values = _weights(found, aspect)
-    total = float(values.sum())
+    name, pcs, values, total = waiting(found) if aspect is _WAITING else _weights(found, aspect)
     if not total > 0:
         return []
     spots = [where.spot(pc) or Spot("", pc, None) for pc in pcs.tolist()]
@@ -199,6 +161,7 @@ def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Lo
         top = int(members[np.argmax(values[members])])
         place = spots[top].place
         reason, part = _main_reason(found, pcs[members])
+        waits_for, unknown = awaited.of(pcs[members])
         out.append(
             Location(
                 what=aspect.what,
@@ -217,6 +180,9 @@ def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Lo
                 reason_share=part,
                 excess=_excess(found, pcs[members]),
                 record=row + 1,
+                mnemonic=awaited.mnemonic(int(pcs[top])),
+                waits_for=waits_for,
+                waits_unknown=unknown,
             )
         )
     return out
@@ -224,9 +190,8 @@ def _located(row: int, found: Instances, where: Map, aspect: _Aspect) -> list[Lo
 
 def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
     """What warps mostly wait for at some addresses, and its share of their samples; "" where nothing leads."""
-    counts = {_reason(n): float(_at(pcs, *found.values(n)).sum()) for n in _reasons(found)}
-    total = sum(counts.values())
-    if not total > 0:
+    counts, total = by_reason(found, pcs)
+    if not counts or not total > 0:
         return "", 0.0
     reason = max(counts, key=lambda r: (counts[r], r))
     share = counts[reason] / total
@@ -235,9 +200,9 @@ def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
 
 def _access(found: Instances, pcs: Indices) -> str:
     """`global load` where the addresses access one kind of memory in one way."""
-    spaces = {_SPACES.get(int(v), "") for v in _at(pcs, *found.values("memory_type")) if v}
+    spaces = {_SPACES.get(int(v), "") for v in at(pcs, *found.values("memory_type")) if v}
     kinds = {
-        {_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in _at(pcs, *found.values("memory_access_type")) if v
+        {_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in at(pcs, *found.values("memory_access_type")) if v
     }
     if len(spaces) != 1 or "" in spaces:
         return ""
@@ -247,7 +212,7 @@ def _access(found: Instances, pcs: Indices) -> str:
 def _excess(found: Instances, pcs: Indices) -> float:
     """Sectors or wavefronts made over those needed, 0 where no instruction there counts them."""
     for names in (_GLOBAL, _SHARED):
-        made, needed = (_present(found, n) for n in (names, _ideal(names)))
-        if made and needed and (ideal := float(_at(pcs, *found.values(needed)).sum())) > 0:
-            return float(_at(pcs, *found.values(made)).sum()) / ideal
+        made, needed = (present(found, n) for n in (names, _ideal(names)))
+        if made and needed and (ideal := float(at(pcs, *found.values(needed)).sum())) > 0:
+            return float(at(pcs, *found.values(made)).sum()) / ideal
     return 0.0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices
 from triage.dialects.nvidia.report.container import Contents, text
 from triage.dialects.nvidia.report.wire import BYTES, FieldValues, fields, gather
 
-_METRIC, _CODE, _MANGLED, _FUNCTION = 13, 15, 5, 6
+_METRIC, _CODE, _MANGLED, _FUNCTION, _SIGNATURE = 13, 15, 5, 6, 7
 _MAX_INSTANCES = 1 << 21  # instances of one metric; kernels have some thousand instructions
 _BEYOND = 1 << 52  # addresses of a GPU end at 2**49
 
@@ -16,13 +18,14 @@ _BEYOND = 1 << 52  # addresses of a GPU end at 2**49
 class Instances:
     """The instances of one launch, read metric by metric when asked for; raises Damaged.
 
-    code: id of its source entry. mangled, function: its names.
+    reasons: metrics by stall reason, kept by stall_samples. code: id of its source entry. mangled, function, signature: its names, the last with its arguments' types.
     """
 
     def __init__(self, contents: Contents, row: int) -> None:
         self._contents = contents
         self.code = 0
-        self.mangled = self.function = ""
+        self.reasons: dict[str, str] | None = None
+        self.mangled = self.function = self.signature = ""
         self._spans: dict[str, tuple[int, int]] = {}
         self._known: dict[str, tuple[Indices, Floats]] = {}
         begin, end = (int(x[row]) for x in contents.results)
@@ -37,6 +40,8 @@ class Instances:
                 self.mangled = text(contents.data, value, stop)
             elif number == _FUNCTION:
                 self.function = text(contents.data, value, stop)
+            elif number == _SIGNATURE:
+                self.signature = text(contents.data, value, stop, 1 << 16)
 
     def _metric(self, at: int, stop: int) -> None:
         index = 0
@@ -53,6 +58,16 @@ class Instances:
         if name not in self._known:
             self._known[name] = self._read(*self._spans.get(name, (0, 0)))
         return self._known[name]
+
+    def total(self, name: str) -> float:
+        """The value of a metric over the launch, 0 where it has none."""
+        at, stop = self._spans.get(name, (0, 0))
+        spans = [
+            (v, s) for n, k, v, s in itertools.islice(fields(self._contents.data, at, stop), 2) if n == 2 and k == BYTES
+        ]
+        both = np.array(spans, dtype=np.int64).reshape(-1, 2)
+        parts = gather(self._contents.data, both[:, 0], both[:, 1], (2, 3, 4, 5))
+        return float(np.nan_to_num(np.concatenate([p.floats() for p in parts.values()])).sum())
 
     def names(self) -> list[str]:
         """Metrics that have instances."""

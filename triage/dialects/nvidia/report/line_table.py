@@ -168,7 +168,9 @@ def _program(
                 section, offset, file, line = -1, 0, 1, 1
             elif kind == 2:
                 section, value = targets.get(b.at, (-1, 0))
-                offset = value + b.number(min(max(length - 1, 0), 8))
+                offset = b.number(min(max(length - 1, 0), 8))
+                if offset < value:  # in linked code (2021.2 to 2022.1) the symbol's value is in place already
+                    offset += value
             b.at = beyond
         elif code == 1:
             row()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.capture import Column, Quality, Table
+from triage.capture.location import Locate, Location
 from triage.capture.source import Source
 from triage.dialects.nvidia import ncu_wide
 from triage.dialects.nvidia.report import container, launches, opinions
 from triage.dialects.nvidia.report.container import Contents
-from triage.dialects.nvidia.report.hot_spots import Spots
 from triage.dialects.nvidia.report.launches import Launches
 from triage.dialects.nvidia.report.wire import Damaged
 
@@ -53,6 +54,22 @@ class Cells(Sequence[str]):
         return str(int(figure)) if figure.is_integer() and abs(figure) < 1e17 else repr(figure)
 
 
+@dataclass(slots=True)
+class _Places:
+    """Locates findings in a report; the modules that read machine code are loaded for the first one."""
+
+    contents: Contents
+    _spots: Locate | None = None
+
+    def __call__(self, row: int, metrics: Sequence[str]) -> Sequence[Location]:
+        """Where the first of the metrics that is counted per instruction comes from, most first."""
+        if self._spots is None:
+            from triage.dialects.nvidia.report.hot_spots import Spots
+
+            self._spots = Spots(self.contents)
+        return self._spots(row, metrics)
+
+
 def read(source: Source, dialect: str) -> Table:
     """Every launch in file order; raises BadCapture for a damaged report, NotTriageable for one without launches."""
     contents = container.load(source)
@@ -76,7 +93,7 @@ def read(source: Source, dialect: str) -> Table:
     )
     table = ncu_wide.assemble(source, dialect, [piece], [*_TEXTS, *(n for n, _ in heads)], "us", quality)
     table.opinions = said
-    table.locate = Spots(contents)
+    table.locate = _Places(contents)
     table.notes += _notes(contents)
     source.record = "result"
     source.find = lambda wanted: _records(wanted, found, used, len(_TEXTS) + len(heads))

@@ -1,0 +1,54 @@
+"""Steps of a framework: the longest against the median, what it loads, and an optimizer that goes parameter by parameter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.trace_nouns import KERNEL, LAUNCH, LOAD, Calls, Operations, Step, Trace
+from triage.diagnosis.step_facts import step_facts
+
+US = 1000
+
+
+def _trace(starts: list[int], name: str = "addcdiv", loads: tuple[tuple[int, int], ...] = ()) -> Trace:
+    """A kernel of 2 us launched at each start (us), and calls that load code."""
+    n = len(starts)
+    start = np.array(starts, dtype=np.int64) * US
+    zeros, no = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+    ops = Operations(
+        start=start + 5 * US, end=start + 7 * US, kind=np.full(n, KERNEL, dtype=np.int8), device=zeros, stream=zeros,
+        process=zeros, call=np.arange(n), name=zeros, bytes=zeros, way=np.zeros(n, dtype=np.int8), pageable=no,
+    )  # fmt: skip
+    load = np.array(loads, dtype=np.int64).reshape(-1, 2) * US
+    kinds = np.array([LAUNCH] * n + [LOAD] * len(load), dtype=np.int8)
+    every = np.zeros(n + len(load), dtype=np.int64)
+    calls = Calls(np.append(start, load[:, 0]), np.append(start + US, load[:, 1]), every, kinds, every, ["call"])
+    return Trace(ops, calls, [("0", None)], [name], [""])
+
+
+def test_the_longest_step_is_named_with_what_it_loads() -> None:
+    trace = _trace([10, 110, 210], loads=((220, 270),))
+    trace.steps = [
+        Step("ProfilerStep#1", 0, 100 * US),
+        Step("ProfilerStep#2", 100 * US, 200 * US),
+        Step("ProfilerStep#3", 200 * US, 450 * US),
+    ]
+    found = step_facts(trace, 450_000)
+    assert found["steps.variance"][0] == 2.5 and found["steps.loading"][0] == 0.2
+    assert "ProfilerStep#3 250 µs, median 100 µs" in found["steps.variance"][1]
+
+
+def test_two_steps_have_no_usual_one() -> None:
+    trace = _trace([10, 110])
+    trace.steps = [Step("ProfilerStep#1", 0, 100 * US), Step("ProfilerStep#2", 100 * US, 900 * US)]
+    assert step_facts(trace, 900_000) == {}
+
+
+def test_kernels_of_the_optimizer_are_those_launched_in_it() -> None:
+    for name, fused in (("unrolled_elementwise_kernel", 0.0), ("multi_tensor_apply_kernel<Adam>", 1.0)):
+        trace = _trace([*range(100, 300, 4), 400], name)
+        trace.optimizer = [Step("Optimizer.step#Adam.step", 100 * US, 300 * US)]
+        found = {metric: value for metric, (value, _) in step_facts(trace, 1_000_000).items()}
+        assert found == {
+            "optimizer.kernels": 50, "optimizer.fused": fused, "optimizer.time": 0.1, "optimizer.idle": 0.098,
+        }  # fmt: skip

@@ -1,0 +1,130 @@
+"""Logs of frame times: MangoHud, CapFrameX, gfxinfo, Unity, FrameView; and which side sets the frame rate."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import read, refusal
+from triage.dialects.frames import pacing
+
+
+def _bound(table: object) -> str:
+    return next(q.message for q in table.quality if q.check in ("frame-bound", "frame-pacing"))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("file", "frames", "interval", "words"),
+    [
+        ("mangohud/game.csv", 4, 16.69e6, "GPU-bound"),
+        ("capframex/game.json", 4, 15.2e6, "GPU-bound"),
+        ("gfxinfo/app.txt", 2, 11.5e6, "the CPU's side is not told"),
+        ("unity-frames/frameTime.csv", 4, 16.61e6, "25.0 % stutter"),
+        ("unity-frames/frame-timings.csv", 3, 16.6e6, "GPU-bound"),
+    ],
+)
+def test_frames_are_read(file: str, frames: int, interval: float, words: str) -> None:
+    table = read(SAMPLES / file)
+    assert len(table) == frames and table.columns["present.interval"].values[0] == pytest.approx(interval)
+    assert words in _bound(table)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "os,cpu,gpu,ram,kernel,driver\nLinux,x,y,16,6,570\n",  # five years of MangoHud
+        "os,cpu,gpu,ram,kernel,driver,cpuscheduler\n'Gentoo, old',x,y,16,6,,performance\n--------------------DATA---------------------\n",
+        "v1\n0.8.0\n---------------------SYSTEM INFO---------------------\nos,cpu,gpu,ram,kernel,driver,cpuscheduler\nL,x,y,1,6,,p\n--------------------FRAME METRICS--------------------\n",
+        "",
+    ],
+)
+def test_blocks_of_mangohud(head: str) -> None:
+    table = read(f"{head}fps,frametime,cpu_load,gpu_load,elapsed\n60,16.6,50,71,1\n40,25,50,71,2\n")
+    assert table.dialect == "mangohud" and table.columns["present.interval"].values.tolist() == pytest.approx(
+        [16.6e6, 25e6]
+    )
+
+
+def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:
+    old = read("os,cpu,gpu,ram,kernel,driver\nL,x,y,1,6,5\nfps,frametime,gpu_load\n60,16600,97\n50,20000,96\n")
+    assert old.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])
+    unity = read(
+        "frame,fps,frameTime,cpuFrameTime,gpuFrameTime,drawCalls\n1,60,0.0166,9.1,15.9,800\n2,50,0.02,9.3,19.0,800\n"
+    )
+    assert unity.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])
+    assert unity.columns["gpu.busy_time"].values.tolist() == pytest.approx([15.9e6, 19e6])
+
+
+def test_records_of_capframex_without_gpu_times() -> None:
+    run = {"CaptureData": {"MsBetweenPresents": [10, None, "x", 12.5]}}
+    table = read(json.dumps({"Info": {}, "Runs": [run, run, {"CaptureData": None}, 5]}))
+    assert (
+        len(table) == 8
+        and np.isnan(table.columns["present.interval"].values[1:3]).all()
+        and "gpu.time" not in table.columns
+    )
+    assert "damaged JSON" in refusal('{"Runs":[{"CaptureData":{"MsBetweenPresents":[1,')
+    assert "without frame times" in refusal('{"Runs":[{"CaptureData":{}}]}')
+
+
+def test_a_frameview_log_is_read_as_presents() -> None:
+    head = "Application,GPU,CPU,Resolution,Runtime,AllowsTearing,ProcessID,SwapChainAddress,SyncInterval,PresentFlags,PresentMode,Dropped,TimeInSeconds,MsBetweenPresents,MsBetweenDisplayChange,MsInPresentAPI,MsRenderPresentLatency,MsUntilDisplayed,Render Queue Depth,MsPCLatency,GPU0Clk(MHz),GPU0Util(%),CPUUtil(%)"  # fmt: skip
+    row = "game.exe,NVIDIA GeForce RTX 3080,i9,1920x1080,DXGI,0,42,0x1,0,0,Hardware: Independent Flip,0,1.5,16.6,16.6,0.2,14,20,1,30,1900,97,40"
+    table = read(f"{head}\n{row}\n{row}\n")
+    assert table.dialect == "presentmon" and table.columns["present.interval"].values[0] == pytest.approx(16.6e6)
+
+
+def test_a_summary_without_frames_is_refused() -> None:
+    assert "without frames" in refusal("Total frames rendered: 42\nJanky frames: 31 (73.81%)\n50th percentile: 17ms\n")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cpu", "facts", "verdict"),
+    [
+        (
+            0.98,
+            1.28,
+            {"present.gpu_bound": 0.9, "present.cpu_bound": 0.8},
+            "GPU-bound, and the render thread is busy as long",
+        ),
+        (0.98, 0.4, {}, ": GPU-bound"),
+        (0.5, 0.97, {}, ": CPU-bound, the render thread"),
+        (0.92, 0.3, {"present.gpu_bound": 0.3, "present.cpu_bound": 0.0}, "neither"),
+        (0.5, np.nan, {}, "the CPU's side is not told"),
+        (np.nan, 0.97, {}, ""),
+    ],
+)
+def test_one_sentence_says_which_side_sets_the_frame_rate(
+    gpu: float, cpu: float, facts: dict[str, float], verdict: str
+) -> None:
+    said = pacing.sentence(gpu, cpu, facts, {"cpu": "the render thread"})
+    assert verdict in said if verdict else not said
+
+
+@pytest.mark.parametrize(
+    ("head", "tool"),
+    [
+        (
+            "        Date        , GPU Clock [MHz] , Memory Clock [MHz] ,\n2024-03-01 12:00:01 , 1905.0 , 1187.6 ,\n",
+            "GPU-Z",
+        ),
+        (
+            "TIME STAMP,GPU UTIL,GPU SCLK,GPU PWR,GPU TEMP,GPU MEM UTIL\n2026-05-08 17:25:44,14,2340,37,58,6883\n",
+            "Adrenalin",
+        ),
+        (
+            "00, 05-05-2024 10:00:00, Hardware monitoring log v1.6 \n02, 05-05-2024, GPU temperature, GPU usage\n",
+            "Afterburner",
+        ),
+        ('Date,Time,"GPU Temperature [C]","GPU Clock [MHz]"\n1.1.2024,10:00,61,1900\n', "HWiNFO"),
+        (
+            '<?xml version="1.0"?>\n<trace-query-result>\n<node xpath="x"><schema name="metal-gpu-intervals">\n',
+            "Instruments",
+        ),
+    ],
+)
+def test_logs_without_gpu_work_are_named(head: str, tool: str) -> None:
+    assert tool in refusal(head)

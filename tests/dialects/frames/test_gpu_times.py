@@ -1,0 +1,182 @@
+"""Exports of GPU times by pass: Unreal logs and timers, trace events, Tracy, apitrace, INTEL_MEASURE."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import read, refusal
+from triage.capture.capture import SEP
+from triage.capture.source import Source
+from triage.dialects.frames import unreal_gpu_log
+from triage.reading import reader
+
+LOG = "LogRHI: Perf marker hierarchy, total GPU time 10.00ms\n"
+
+
+def test_dumps_of_unreal_are_frames_and_spikes_are_named() -> None:
+    capture = reader.read(str(SAMPLES / "unreal-gpu-log" / "two-dumps-4.27.log"))
+    assert capture.frames is not None and capture.frames.tolist() == pytest.approx([9.2e6, 15.6e6])
+    assert any(q.message.startswith("ShadowDepths takes 7.8 ms in frame 2, median 1.9 ms") for q in capture.quality)
+    assert capture.facts["prims.input"][list(capture.names).index("BasePass")] == 396_000
+
+
+def test_events_beside_frame_lie_within_it() -> None:
+    """Unreal 5 prints the events of a frame no deeper than the frame itself."""
+    table = read(LOG + "LogRHI:  2.3% 8.86ms   Frame 17781 5 draws\nLogRHI:  1.9% 7.42ms   Scene 3 draws 4 prims 5 verts\nLogRHI:     0.1% 0.50ms   GPU KeyGen & Sort 23 dispatches\n")  # fmt: skip
+    assert list(table.names) == ["Frame", "Scene", "GPU KeyGen & Sort"]
+    assert list(table.paths) == ["", "Frame", f"Frame{SEP}Scene"]
+    assert table.columns["draw.count"].values[:2].tolist() == [5, 3]
+    assert reader.capture(table, unreal_gpu_log, "").frame_ns == 8.86e6
+
+
+def test_the_table_of_later_versions_reads_its_inclusive_times() -> None:
+    table = read(SAMPLES / "unreal-gpu-log" / "table-5.6.log")
+    assert table.columns["gpu.time"].values.tolist() == pytest.approx([8.4e6, 8.2e6, 2.1e6, 3.7e6, 2.1e6])
+    assert (
+        table.paths is not None
+        and table.paths[2] == f"Frame{SEP}Scene"
+        and table.columns["prims.input"].values[0] == 46620
+    )
+    assert any("Compute queue: 1.25 ms beside" in q.message for q in table.quality)
+
+
+def test_a_log_without_events_is_refused() -> None:
+    assert "without GPU events" in refusal(LOG + "LogRHI: Warning: Profiled range was continuous.\n")
+
+
+def test_timers_are_per_frame_and_cpu_timers_no_gpu_work() -> None:
+    table = read(SAMPLES / "unreal-timers" / "gpu.csv")
+    assert list(table.names) == ["Frame", "BasePass", "ShadowDepths", "LumenScreenProbeGather"]
+    assert table.columns["gpu.time"].values.tolist() == pytest.approx([6e5, 4.2e6, 2.2e6, 3e6])
+    head = "Name,Count,Incl,Excl\n"
+    assert "no GPU work" in refusal(head + "FEngineLoop::Tick,600,9,1\nGameThread,600,9,1\n")
+    assert list(read(head + "BasePass,600,3,3\nWaitForTasks,600,9,9\n").names) == ["BasePass"]
+
+
+def _trace(*rows: dict[str, object]) -> str:
+    return json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 5, **r} for r in rows]})
+
+
+def test_zones_of_a_gpu_track_are_read_and_those_of_a_thread_are_not() -> None:
+    table = read(SAMPLES / "gpu-zones" / "two-queues.json")
+    assert sorted(zip(table.names, table.paths, strict=True)) == [("Frame", ""), ("G-buffer", "Frame"), ("Post", "Frame"), ("Shadows", "Frame")]  # fmt: skip
+    by = dict(zip(table.names, table.columns["gpu.time"].values, strict=True))
+    assert by["Shadows"] == pytest.approx(2e6) and any("1 CPU zone left out" in n for n in table.notes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _trace({"name": "Update", "cat": "game"}, {"name": "Physics", "cat": "game"}),
+        _trace({"name": "main", "tid": "CPU main"}),
+        "name,src_file,src_line,total_ns,total_perc,counts,mean_ns,min_ns,max_ns,std_ns\nTick,a.cpp,1,600,6,2,300,200,400,10\n",
+        "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\nTick,a.cpp,1,600,6,2,\n",
+        "Name, Median Time, Min Time, Max Time, Median Frame Index, Min Frame Index\nGfx.WaitForPresent, 1.5,1,2,3,4\n",
+        "Name; Median Time; Min Time; Max Time; Median Frame Index; Min Frame Index\nCamera.Render; 1.5;1;2;3;4\n",
+    ],
+)
+def test_cpu_zones_are_no_gpu_work(text: str) -> None:
+    assert "no GPU work" in refusal(text)
+
+
+def test_passes_of_a_trace_without_tracks_are_told_by_their_names() -> None:
+    table = read(
+        _trace({"name": "frame", "dur": 90}, {"name": "shadow pass"}, {"name": "main pass", "ts": 7, "dur": "nan"})
+    )
+    assert list(table.names) == ["frame", "shadow pass"] and any(q.check == "gpu-zones" for q in table.quality)
+    assert any(q.check == "rows-left-out" for q in table.quality)
+
+
+def test_tracy_zones_nest_by_time() -> None:
+    capture = reader.read(str(SAMPLES / "tracy-gpu" / "zones.csv"))
+    assert list(capture.names) == ["Frame", "Shadow pass", "G-buffer", "Lighting"] and list(capture.depth) == [
+        0,
+        1,
+        1,
+        1,
+    ]
+    assert capture.frame_ns == pytest.approx(16.5e6)
+
+
+def test_a_column_of_mesh_shaders_is_no_time() -> None:
+    table = read(SAMPLES / "intel-measure" / "rt.csv")
+    assert (
+        table.columns["gpu.time"].values[0] == pytest.approx(812.5e3)
+        and table.names[0] == "draw pass 1 vs 0xa1f3, fs 0x77b2"
+    )
+    text = (SAMPLES / "intel-measure" / "rt.csv").read_text().splitlines()
+    zero = "\n".join([text[0], *(line.rpartition(",")[0] + ",0.0" for line in text[1:])])
+    assert "no time above 0" in refusal(zero + "\n")
+
+
+def test_calls_of_apitrace_without_gpu_time_are_left_out() -> None:
+    table = read(SAMPLES / "apitrace" / "profile.txt")
+    assert len(table) == 6 and table.names[1] == "glDrawElements (program 12)" and table.paths[5] == "Frame 2"
+    assert "without GPU times" in refusal(
+        "# call no gpu_start gpu_dura cpu_start cpu_dura pixels program name\ncall 1 0 0 5 6 -1 0 glClear\n"
+    )
+
+
+def test_queue_cycles_of_arm_are_times_at_an_assumed_clock() -> None:
+    table = read(SAMPLES / "arm-layer" / "frame_00600.csv")
+    assert table.columns["gpu.time"].values[1] == pytest.approx(4.42e6) and table.kinds is not None
+    assert list(table.kinds) == ["geometry", "geometry", "compute", "copy"] and any(
+        q.check == "assumed-clock" for q in table.quality
+    )
+
+
+def test_shaders_of_malioc_say_what_bounds_them() -> None:
+    table = read(SAMPLES / "malioc" / "lighting.txt")
+    assert table.columns["launch.registers"].values[0] == 48 and table.columns["occupancy.theoretical"].values[0] == 0.5
+    assert "texture-bound: 9 cycles" in table.quality[0].message and "32 bytes spilled" in table.quality[0].message
+
+
+def test_reports_of_malioc_with_loops_and_older_fields() -> None:
+    report = (SAMPLES / "malioc" / "lighting.txt").read_text()
+    loop = re.sub(r"(Longest path cycles:).*", r"\1  N/A  N/A  N/A  N/A  N/A  N/A  N/A  N/A", report)
+    assert "9 cycles on the whole code" in read(loop).quality[0].message
+    older = report.replace("Stack use: 32 bytes\n - Spill region: 32 bytes\n", "Stack spilling: false\n")
+    assert "spilled" not in read(older).quality[0].message
+    assert "malioc" in refusal(
+        "Arm Mali Offline Compiler v6.4.0\n\nInstructions Emitted: 17.5 14 0\nCompilation succeeded.\n"
+    )
+    assert "malioc" in refusal('{"producer": {"name": "Mali Offline Compiler"}, "shaders": []}')
+
+
+def test_series_of_adreno_are_aggregates() -> None:
+    table = read(SAMPLES / "adreno-series" / "realtime.csv")
+    assert list(table.names) == ["org.example.game"]
+    assert table.columns["shader.busy"].values[0] == pytest.approx(0.945) and table.columns["gpu.idle"].values[
+        0
+    ] == pytest.approx(0.029)
+    assert table.columns["l1tex.hit_rate"].values[0] == pytest.approx(0.917) and table.quality[0].check == "time-series"
+    surfaces = read(SAMPLES / "adreno-series" / "surfaces.txt")
+    assert (
+        surfaces.names[0] == "Surface 1216x1344 MSAA 4" and surfaces.columns["target.pixels"].values[0] == 1216 * 1344
+    )
+
+
+@pytest.mark.parametrize("number", ["nan", "-5", "1e400", "9" * 400, "", "0x10"])
+def test_hostile_numbers_are_missing_or_refused(number: str) -> None:
+    texts = (
+        LOG + f"LogRHI: 100.0% {number}ms   FRAME 1 draws\nLogRHI:  50.0% 5.00ms   Scene 1 draws\n",
+        f"Name,Count,Incl,Excl\nGPU/A,600,3,{number}\nGPU/B,{number},3,3\n",
+        f"name,src_file,Time from start of program,GPU execution time\nA,a.cpp,{number},5\nB,b.cpp,9,{number}\n",
+        _trace({"name": "GPU a", "dur": 7}, {"name": "b", "ts": number}, {"name": "c", "dur": number}),
+        f"# call no gpu_start gpu_dura cpu_start cpu_dura pixels program name\ncall 1 0 {number} 5 6 {number} 0 glClear\ncall 2 0 5 5 6 -1 0 glClear\n",
+        f"fps,frametime,gpu_load\n60,{number},90\n60,16.6,{number}\n",
+        f"Process,Metric,Timestamp,Value\ng,% Shaders Busy,1,{number}\ng,% Shaders Busy,2,50\n",
+    )
+    for text in texts:
+        try:
+            capture = reader.read(Source("x.csv", text.encode()))
+        except Exception as e:
+            assert type(e).__module__ == "triage.ground.errors" and "\n" not in str(e)
+        else:
+            time = capture.facts.get("gpu.time")
+            assert time is None or not (np.nan_to_num(time) < 0).any()

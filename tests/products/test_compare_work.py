@@ -1,0 +1,141 @@
+"""Unequal work is said before times, times are per call then; kinds of change; iterations; what adds to the change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import kinds_of_change as simulated
+from tests.conftest import SAMPLES, diagnosis, doctor
+from triage.capture.trace_nouns import KERNEL
+from triage.products.compare import headline
+from triage.products.compare.compare_report import render
+from triage.products.compare.comparing import compare
+from triage.products.compare.iterations import iterations
+from triage.products.compare.verdict import signed, spread
+from triage.products.compare.waterfall import steps
+
+TRACE = SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite"
+
+
+def table(path: Path, rows: list[tuple[str, int, float]]) -> Path:
+    """Kernels: name, launches, ms of all of them."""
+    head = "name,kind,frame.calls,gpu.time [ms],sm.throughput [%],vram.throughput [%]"
+    path.write_text("\n".join([head, *(f"{n},compute,{calls},{ms:.6f},40,50" for n, calls, ms in rows)]) + "\n")
+    return path
+
+
+def test_fewer_launches_are_less_work_and_no_speed(tmp_path: Path) -> None:
+    before = table(tmp_path / "b.csv", [("gemm", 100, 10.0), ("add", 50, 2.0), ("norm", 10, 1.0)])
+    after = table(tmp_path / "a.csv", [("gemm", 90, 9.0), ("add", 45, 1.8), ("norm", 9, 0.9)])
+    doc = compare(diagnosis(before), diagnosis(after))
+    assert doc["work"]["unequal"] and doc["work"]["ratio"] == pytest.approx(0.9)
+    assert {p["verdict"] for p in doc["pairs"]} == {"same"} and all(p["per_call"] for p in doc["pairs"])
+    assert headline.headline(doc).startswith("10.0 % less work")
+    assert "Per call unchanged" in headline.headline(doc)
+    assert [k["kind"] for k in doc["kinds"]] == ["work"]
+    slower = table(tmp_path / "s.csv", [("gemm", 90, 13.5), ("add", 45, 1.8), ("norm", 9, 0.9)])
+    doc = compare(diagnosis(before), diagnosis(slower), threshold=0.05)
+    assert [p["verdict"] for p in doc["pairs"]] == ["slower", "same", "same"]
+    assert doc["regressions"] == ["gemm"]
+    assert {k["kind"] for k in doc["kinds"]} == {"work", "real"}
+    assert headline.verdict(doc) == "slower"
+
+
+def test_twice_the_operations_are_twice_the_work(tmp_path: Path) -> None:
+    head = "name,kind,gpu.time [ms],launch.grid_size,launch.block_size,sm.throughput [%],inst.ffma,inst.fadd,inst.fmul"
+
+    def capture(name: str, grid: int, ms: float, fma: int) -> Path:
+        rows = [f"k{i},compute,{ms * i},{grid * i},256,40,{fma * i},{fma},{fma}" for i in (1, 2, 3)]
+        (tmp_path / name).write_text("\n".join([head, *rows]) + "\n")
+        return tmp_path / name
+
+    before = capture("b.csv", 100, 1.0, 1000)
+    doc = compare(diagnosis(before), diagnosis(capture("a.csv", 200, 2.01, 2000)))
+    assert headline.headline(doc).startswith("2x as much work (FLOPs: ") and "Per FLOP unchanged" in headline.headline(
+        doc
+    )
+    assert [k["kind"] for k in doc["kinds"]] == ["work"] and headline.verdict(doc) == "same"
+    # more threads for the same operations are no other work
+    doc = compare(diagnosis(before), diagnosis(capture("c.csv", 200, 2.01, 1000)))
+    assert [k["kind"] for k in doc["kinds"]] == ["real"] and headline.verdict(doc) == "slower"
+
+
+def test_equal_work_keeps_totals(tmp_path: Path) -> None:
+    before = table(tmp_path / "b.csv", [("gemm", 100, 10.0), ("add", 50, 2.0)])
+    doc = compare(diagnosis(before), diagnosis(table(tmp_path / "a.csv", [("gemm", 100, 12.0), ("add", 50, 2.0)])))
+    assert not doc["work"]["unequal"] and not any(p["per_call"] for p in doc["pairs"])
+    (named,) = (s for s in steps(doc, "outside"))
+    assert (named["name"], round(named["adds_ns"])) == ("gemm", 2_000_000)
+
+
+@pytest.mark.parametrize("kind", simulated.KINDS)
+def test_kinds_of_change(kind: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(11)
+    right = [
+        simulated.right(kind, simulated.named(doctor(), tmp_path, simulated.series(random, kind))) for _ in range(6)
+    ]
+    assert sum(right) >= 5
+
+
+def stream(names: list[int], length: list[int]) -> Any:
+    """A capture with one stream of kernels, back to back."""
+    end = np.cumsum(np.array(length, dtype=np.int64))
+    flat = np.zeros(len(names), dtype=np.int64)
+    ops = SimpleNamespace(
+        kind=flat + KERNEL, device=flat, stream=flat, start=end - length, end=end, name=np.array(names)
+    )
+    return SimpleNamespace(frames=None, table=SimpleNamespace(trace=SimpleNamespace(operations=ops, steps=[])))
+
+
+def test_iterations_are_found_and_outliers_named() -> None:
+    one, times = [0, 1, 1, 2, 1, 1, 3], [10, 5, 5, 20, 5, 5, 10]
+    found = iterations(stream(one * 9, [*(times * 8), *[t * 3 for t in times]]))
+    assert found and (found.unit, found.kernels, found.times[:7]) == ("sequence", 7, [60.0] * 7)
+    slow = iterations(stream(one * 9, [*(times * 4), *[t * 3 for t in times], *(times * 4)]))
+    assert slow and slow.outliers == [(5, 180.0)]
+    assert iterations(stream([0] * 90, [5] * 90)) is None
+    assert iterations(stream(np.random.default_rng(1).integers(0, 9, 200).tolist(), [5] * 200)) is None
+
+
+def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
+    doc = compare(diagnosis(TRACE), diagnosis(TRACE))
+    shorter = {**doc, "frame": {**doc["frame"], "after_ns": doc["frame"]["after_ns"] * 0.9}}  # type: ignore[operator]
+    found = steps(shorter, "idle")  # type: ignore[arg-type]
+    assert found[-1]["name"] == "idle" and found[-1]["sum_ns"] == pytest.approx(shorter["frame"]["after_ns"])
+    rows = [(f"k{i}", 1, 1.0 + i) for i in range(15)]
+    b, a = table(tmp_path / "b.csv", rows), table(tmp_path / "a.csv", [(n, c, ms * 1.2) for n, c, ms in rows[:-1]])
+    doc = compare(diagnosis(b), diagnosis(a))
+    found = steps(doc, "outside")
+    assert [s["name"] for s in found][-2:] == ["4 more", "only before"]
+    assert found[-1]["sum_ns"] == pytest.approx(doc["frame"]["after_ns"])
+    page = render(doc, "html")
+    assert "From before to after" in page and all(f"k{i}" in page for i in range(14))
+    assert "From before to after" in render(doc, "markdown") and "4 more" in render(doc, "terminal")
+
+
+def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
+    pair = [SAMPLES / "compare" / f"table1_{side}.csv" for side in ("before", "after")]
+    text = render(compare(diagnosis(pair[0]), diagnosis(pair[1])), "terminal")
+    assert "measured +621.4 %: regression" in text
+    assert not re.search(r"\bfixed\b|\(better\)", text)
+    assert "no longer found" in text
+
+
+def test_no_percentage_above_999() -> None:
+    assert (signed(6.214), signed(12.4), signed(2000.0)) == ("+621.4 %", "13.4x", "2,001x")
+    assert spread(0.5, 1e9) == "+50.0 % to over 1,000x"
+
+
+def test_another_gpu_gives_no_verdict_on_the_code(tmp_path: Path) -> None:
+    rows = [("gemm", 100, 10.0), ("add", 50, 2.0)]
+    before, after = (diagnosis(table(tmp_path / n, rows)) for n in ("b.csv", "a.csv"))
+    part = after.parts[0]
+    part.capture.table.device, before.parts[0].capture.table.device = "B", "A"
+    part.capture.duration_ns *= 0.5
+    assert [k["kind"] for k in compare(before, after)["kinds"]] == ["hardware"]

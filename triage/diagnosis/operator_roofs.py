@@ -1,0 +1,68 @@
+"""The roof of an operator: the least time that its FLOPs and its least bytes allow on a device, against the time it took.
+
+Bytes are a floor, so a share of the roof is a floor too for what waits for memory.
+"""
+
+from __future__ import annotations
+
+import re
+
+from triage.capture.trace_nouns import Operator
+from triage.devices import Peaks
+
+HALF = ("BFloat16", "Half")
+PRODUCTS = ("matmul", "convolution", "moe", "attention")
+# kernels that compute FP32 arguments in TF32, whose peak the device table lacks
+_TENSOR_RE = re.compile(r"tf32|s1688|s16816|h16816|s884|h884|tensorop|xf32", re.IGNORECASE)
+
+
+def rate(o: Operator) -> float:
+    """FLOPs per ns over all calls, 0 where they are not known."""
+    return (o.flops or 0.0) * o.calls / o.ns if o.ns else 0.0
+
+
+def intensity(o: Operator) -> float:
+    """FLOPs per least byte, 0 where either is not known."""
+    return (o.flops or 0.0) / o.bytes if o.bytes else 0.0
+
+
+def is_half(o: Operator) -> bool:
+    """True for 16-bit arguments."""
+    return o.type.removeprefix("c10::") in HALF
+
+
+def on_tensor_units(o: Operator) -> bool:
+    """True where a kernel's name says that matrix units did the products."""
+    return any(_TENSOR_RE.search(k) for k in o.kernels)
+
+
+def peak(o: Operator, peaks: Peaks) -> float | None:
+    """FLOPs per ns of the units that the arguments' type can use; None where the device table does not say."""
+    if is_half(o):
+        most = peaks.fp16_tensor_tflops
+    else:
+        most = peaks.fp32_tflops if o.type.casefold() == "float" and not on_tensor_units(o) else None
+    return most * 1e3 if most else None
+
+
+def bytes_share(o: Operator, peaks: Peaks) -> float | None:
+    """Least bytes per time over DRAM's peak; None where either is not known, or a cache may have held the data."""
+    if not o.bytes or not peaks.dram_bytes_per_s or not o.ns:
+        return None
+    cached = 4 * max(peaks.l3_bytes or 0.0, peaks.l2_bytes or 0.0)
+    if o.bytes <= cached and o.bytes <= 1 << 29:
+        return None
+    return o.bytes * o.calls / o.ns / (peaks.dram_bytes_per_s / 1e9)
+
+
+def roof_share(o: Operator, peaks: Peaks | None) -> float | None:
+    """Rate over the roof, 0 to 1; None where shapes, the type's peak or the bandwidth are not known, or caches beat it."""
+    if peaks is None or not o.ns:
+        return None
+    if o.kind not in PRODUCTS:
+        share = bytes_share(o, peaks) if o.kind == "elementwise" else None
+    elif not (most := peak(o, peaks)) or not peaks.dram_bytes_per_s or not intensity(o):
+        return None
+    else:
+        share = rate(o) / min(most, intensity(o) * peaks.dram_bytes_per_s / 1e9)
+    return share if share is not None and 0 < share <= 1 else None

@@ -1,0 +1,105 @@
+"""The pixel account of a pass: how many layers it shades and passes on its target, and what is thrown away.
+
+layers shaded = pixels shaded / pixels of the target; layers passed = samples that pass depth and stencil / pixels of the target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import SEP, Capture
+from triage.derive import View
+from triage.diagnosis import pass_order
+from triage.ground.columns import is_column
+from triage.reading.laid_depth import counted
+from triage.reading.pass_tree import Pass
+
+FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
+MAX_TRIANGLES = 3  # primitives of one full-screen draw
+SAME = 0.01  # counts this close are one size
+_SIZE_RE = re.compile(r"(?<!\d)(\d{3,5}) ?[x×] ?(\d{3,5})(?!\d)")
+_OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mip|pyramid|probe|cube|\blut\b|downs|probe|planar|cookie|froxel|voxel|impost|bloom|blur", re.IGNORECASE)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """target: pixels of a pass's render target, None where nothing tells. shaded, passed: layers on it, None if unknown.
+
+    thrown: share of the shaded pixels that fail depth or stencil behind the shader, None if unknown. survivors: the pixels are
+    what an equal test of a depth laid before let through, and say nothing of the triangles. early: the pixels were counted
+    before early tests, which may reject most of them unseen. blended: by its name, a pass of blended layers.
+    """
+
+    target: float | None
+    shaded: float | None
+    passed: float | None
+    thrown: float | None
+    survivors: bool
+    early: bool
+    blended: bool
+
+
+def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Account]:
+    """The account of each pass."""
+    drawn, shaded, passed, prims = (
+        _column(view, m) for m in ("pixels.drawn", "invocations.ps", "pixels.passed", "prims.drawn")
+    )
+    if not (passed > 0).any():  # a counter that is 0 throughout was not measured
+        passed = np.full(view.size, np.nan)
+    stated = _column(view, "target.pixels")
+    leaf, draws = capture.leaf, np.maximum(_filled(_column(view, "draw.count"), capture.calls), 1.0)
+    screen = leaf & (drawn >= FULL * draws) & (prims <= MAX_TRIANGLES * draws)
+    each = np.where(screen, drawn / draws, np.nan)
+    whole = _commonest(each)
+    laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
+    out = []
+    for p in found:
+        target = _target(capture, p, stated, each, whole)
+        pixels, ps, kept = (counted(v, p, leaf) for v in (drawn, shaded, passed))
+        blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
+        thrown = None if ps is None or kept is None or kept > ps else 1 - kept / ps
+        survivors = bool(laid[p.rows].any())
+        early = ps is None and not blended
+        out.append(Account(target, _over(ps or pixels, target), _over(kept, target), thrown, survivors, early, blended))
+    return out
+
+
+def _column(view: View, metric: str) -> Floats:
+    values: Floats = view[metric]
+    return values if is_column(values) else np.full(view.size, np.nan)
+
+
+def _filled(values: Floats, other: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, other)
+
+
+def _over(pixels: float | None, target: float | None) -> float | None:
+    return None if pixels is None or not target else pixels / target
+
+
+def _target(capture: Capture, p: Pass, stated: Floats, each: Floats, whole: float | None) -> float | None:
+    """Pixels of a pass's target: as exported, by its name, by its own full-screen work, else by the frame's."""
+    known = stated[p.rows][np.isfinite(stated[p.rows])]
+    if len(known):
+        return float(np.median(known))
+    name = p.levels[-1] if p.levels else ""
+    if sizes := _SIZE_RE.findall(name):
+        return float(int(sizes[-1][0]) * int(sizes[-1][1]))
+    if (own := _commonest(each[p.rows])) is not None:
+        return own
+    return None if any(_OWN_SIZE_RE.search(level) for level in p.levels) else whole
+
+
+def _commonest(sizes: Floats) -> float | None:
+    """The size that most values are within a hundredth of, the larger one of equals; None where fewer than two agree."""
+    known = np.sort(sizes[np.isfinite(sizes)])
+    if len(known) < 2:
+        return None
+    counts = np.searchsorted(known, known * (1 + SAME), "right") - np.arange(len(known))
+    best = int(counts.max())
+    return float(known[np.flatnonzero(counts == best)[-1]]) if best >= 2 else None

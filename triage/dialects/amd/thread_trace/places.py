@@ -1,0 +1,127 @@
+"""Where the waves of a traced kernel stall, and what they wait for there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from triage.capture.location import Location, Producer
+from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction, Listing
+
+_LISTED = 3  # places of a kernel, and producers of a place
+_MIN_SHARE = 0.05  # of the cycles that are asked for, below which a place is not worth naming
+_MIN_AWAITED = 0.1  # of the stall at a place, below which an awaited group is not
+
+
+def stalled(row: Instruction) -> float:
+    """All cycles of stall."""
+    return row.stall
+
+
+def waiting(row: Instruction) -> float:
+    """Cycles in waits for anything: memory of any kind, or other waves."""
+    return row.stall if row.waits or row.mnemonic.startswith("s_barrier") else 0.0
+
+
+def waiting_for_memory(row: Instruction) -> float:
+    """Cycles in waits for vector memory."""
+    return row.stall if MEMORY & row.waits.keys() else 0.0
+
+
+_WEIGHTS: dict[str, tuple[str, Callable[[Instruction], float]]] = {
+    "waves.memory_wait": ("vector-memory waits", waiting_for_memory),
+    "waves.dependency_wait": ("waits", waiting),
+    "stall.top_share": ("stall cycles", stalled),
+}
+
+
+@dataclass(slots=True)
+class Places:
+    """Locates metrics in the kernels of a trace."""
+
+    kernels: Sequence[Listing]
+
+    def __call__(self, row: int, metrics: Sequence[str]) -> Sequence[Location]:
+        """Lines, or instructions without a line, that the first known metric comes from, most first."""
+        for metric in metrics:
+            if metric in _WEIGHTS:
+                what, weight = _WEIGHTS[metric]
+                return _located(self.kernels[row], row, what, weight)
+        return []
+
+
+def _located(kernel: Listing, number: int, what: str, weight: Callable[[Instruction], float]) -> list[Location]:
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for i, row in enumerate(kernel.rows):
+        if weight(row) > 0:
+            groups[row.source or f"{row.address:#x}"].append(i)
+    weights = {key: sum(weight(kernel.rows[i]) for i in members) for key, members in groups.items()}
+    total = sum(weights.values())
+    out = []
+    for key in sorted(groups, key=lambda k: -weights[k])[:_LISTED]:
+        if weights[key] < _MIN_SHARE * total:
+            break
+        top = kernel.rows[max(groups[key], key=lambda i: weight(kernel.rows[i]))]
+        file, line = source_line(top.source)
+        out.append(
+            Location(
+                what=what,
+                metric="Stall",
+                value=weights[key],
+                share=weights[key] / total,
+                function=kernel.name,
+                offset=top.address - kernel.rows[0].address,
+                pc=top.address,
+                instructions=len(groups[key]),
+                file=file,
+                line=line,
+                access=top.kind,
+                record=number + 1,
+                mnemonic=top.text[:60] if top.waits else top.mnemonic,
+                waits_for=tuple(_awaited(kernel, groups[key])),
+            )
+        )
+    return out
+
+
+def source_line(text: str) -> tuple[str, int]:
+    """`/home/me/k.hip:41` -> path and line; ("", 0) where there is none."""
+    file, _, line = text.rpartition(":")
+    number = int(line) if line.isascii() and line.isdigit() and len(line) < 10 else 0
+    return (file, number) if file and number else ("", 0)
+
+
+def _awaited(kernel: Listing, members: Sequence[int]) -> list[Producer]:
+    """What the waits among some instructions are for: groups of one kind in one line, the largest first."""
+    total = sum(kernel.rows[i].stall for i in members)
+    groups: defaultdict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
+    for i in members:
+        wait = kernel.rows[i]
+        found = {p: counter for counter in wait.waits for p in kernel.awaited(i, counter)}
+        hits = sum(kernel.rows[p].hits for p in found)
+        for p, counter in found.items():
+            row = kernel.rows[p]
+            group = groups[f"{counter}cnt", row.kind or row.mnemonic, row.source]
+            group[p] = group.get(p, 0.0) + wait.stall * row.hits / hits
+    out = []
+    for (counter, kind, source), parts in groups.items():
+        top = kernel.rows[max(parts, key=lambda p: parts[p])]
+        file, line = source_line(source)
+        out.append(
+            Producer(
+                share=sum(parts.values()) / total,
+                reason=counter,
+                waiter="s_waitcnt",
+                kind=kind,
+                mnemonic=top.mnemonic,
+                function=kernel.name,
+                offset=top.address - kernel.rows[0].address,
+                pc=top.address,
+                file=file,
+                line=line,
+                instructions=len(parts),
+                meaning="register spills" if kind == "scratch load" else "",
+            )
+        )
+    return sorted((p for p in out if p.share >= _MIN_AWAITED), key=lambda p: -p.share)[:_LISTED]

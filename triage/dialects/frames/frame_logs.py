@@ -1,0 +1,48 @@
+"""What logs of frame times share: one workload, a row per frame, judged by its pacing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects.frames import pacing
+from triage.dialects.tables import text_rows
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
+
+_CAPTURE_IT = "capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc to see its passes"
+
+
+def table(
+    name: str, source: Source, label: str, spec: text_rows.Spec, cells: Sequence[Sequence[str]], lines: Sequence[int]
+) -> Table:
+    """Frames as a table named by `label`; raises BadCapture without frames, NotTriageable without any frame time.
+
+    spec, cells, lines: as `text_rows.enter` takes them. Without GPU times the frame time alone is said, and nothing is ranked.
+    """
+    if not cells:
+        raise BadCapture(f"{source.path}: header without frames", "record for longer")
+    made = Table(name, [source], np.full(len(cells), label or "frame", dtype=object), {})
+    made.lines = np.asarray(lines, dtype=np.int64)
+    made.kinds = np.full(len(made), "frame", dtype=object)
+    made.collectable = frozenset()
+    text_rows.enter(made, spec, cells)
+    if "present.interval" not in made.columns:
+        raise NotTriageable(f"{source.path}: no frame time is a number", "record again")
+    busy = made.columns.get("gpu.busy_time")
+    if busy is not None and "gpu.time" not in made.columns:
+        made.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
+    if "gpu.time" not in made.columns:
+        what = "frame times without GPU times: how even the frames are is known, not what the GPU does in them"
+        made.quality.append(Quality("no-times", f"{what}; {_CAPTURE_IT}"))
+    pacing.judge(made, np.ones(len(made), dtype=bool))
+    made.notes.append(f"{plural(len(made), 'frame')}; GPU time is their sum, other times are means")
+    return made
+
+
+def collect(metrics: list[str]) -> str:
+    """Frame times have no counters of GPU units; the tools that do."""
+    return f"frame times have no counters of GPU units: {_CAPTURE_IT}"

@@ -1,0 +1,74 @@
+"""Tracy: GPU zones as `tracy-csvexport -g` writes them; its tables of CPU zones are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import wide_table, zones
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
+
+NAME = "tracy-gpu"
+SIGN = ("gpu execution time", "gpu_execution_time", "gpuexecutiontime", "total_ns", "total ns", "exec_time_ns", "exec time ns")  # fmt: skip
+TELLS = {"work": "graphics"}
+TITLE = "Tracy GPU zones (tracy-csvexport -g)"
+CAPTURE = """\
+    tracy-csvexport -g game.tracy > gpu-zones.csv
+
+`-g` exports the GPU zones one by one (TracyVkZone, TracyD3D12Zone, TracyGpuZone). Without it the table holds CPU zones, which are no
+GPU work.
+"""
+_TIME, _START = "GPU execution time", "Time from start of program"
+_CPU = ("total_ns", "exec_time_ns")
+
+
+def recognise(source: Source) -> Match | None:
+    """The columns of GPU zones, of CPU zones or of messages."""
+    if source.is_folder:
+        return None
+    _, headers = wide_table.header(source)
+    if wide_table.find(headers, _TIME) >= 0 and wide_table.find(headers, "name") >= 0:
+        return Match(0.95, f"Tracy GPU zones: {_TIME}")
+    cpu = wide_table.find(headers, *_CPU) >= 0 and wide_table.find(headers, "src_file", "MessageName") >= 0
+    return Match(0.92, "Tracy CPU zones") if cpu else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per GPU zone, nested by time; raises NotTriageable for CPU zones, BadCapture without a time."""
+    line, headers = wide_table.header(source)
+    name, time, start = (wide_table.find(headers, h) for h in ("name", _TIME, _START))
+    if time < 0:
+        raise NotTriageable(
+            f"{source.path}: CPU zones of Tracy, no GPU work",
+            "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv",
+        )
+    numeric = [c for c in (time, start) if c >= 0]
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [name], style=style)
+    length = wide.numbers[time]
+    if not np.isfinite(length).any():
+        raise BadCapture(f"{source.path}: no GPU zone with a time", "export again with tracy-csvexport -g")
+    names = np.array([str(n) or "(unnamed zone)" for n in wide.texts[name]], dtype=object)
+    table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    if start >= 0:
+        begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
+        table.paths = np.array(
+            zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), [0] * len(names)), dtype=object
+        )
+    table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
+    table.collectable = frozenset()
+    table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")
+    return table
+
+
+def names() -> dict[str, list[str]]:
+    """The one column that is used."""
+    return {"gpu.time": [_TIME]}
+
+
+def collect(metrics: list[str]) -> str:
+    """Tracy has no unit counters; the tools that do."""
+    return "Tracy has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

@@ -1,0 +1,187 @@
+"""Unreal Engine `ProfileGPU`: the tree of GPU events that it prints into the log, as lines (4.x to 5.5) or as a table (5.6 on)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from triage.capture.capture import SEP, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import text_rows
+from triage.ground.errors import NotTriageable
+from triage.ground.phrasing import plural
+
+NAME = "unreal-gpu-log"
+SIGN = ("perf marker hierarchy", "gpu profile for frame")
+TELLS = {"work": "graphics"}
+TITLE = "Unreal Engine ProfileGPU log"
+CAPTURE = """\
+On the console of a Development build: `r.VSync 0`, `r.ProfileGPU.ShowUI 0`, then `ProfileGPU` (Ctrl+Shift+Comma). The tree of GPU
+events stands in `Saved/Logs/<Project>.log`; several in one log are told apart as frames. `r.ProfileGPU.ThresholdPercent 0.05`
+leaves small events out. Times are of one frame: repeat it, or record `csvprofile` for a run.
+"""
+MAX_ROWS = 200_000  # events of a log; a dump has some thousand
+_STEP = 3  # blanks per level
+_DUMP_RE = re.compile(r"Perf marker hierarchy, total GPU time ([\d.]{1,12}) ?ms|GPU Profile for Frame (\d{1,12})")
+_QUEUE_RE = re.compile(r"^\s*(\w[\w ]{0,40}?) pipeline \d+ - GPU \d+")
+_PREFIX_RE = re.compile(
+    r"^(?:\[[\d.:\- ]{1,40}\])?(?:\[ *\d+\])?(?:Log\w{1,40}: ?)?(?:(?:Display|Warning|Log|Verbose): ?)?"
+)
+_EVENT_RE = re.compile(r"^( *)(\d{1,3}\.\d)% *(\d{1,9}\.\d+) ?ms(?: \+ [\d.]+ Wait)? {1,4}(\S.*)$")
+_STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
+_STAT_RE = re.compile(r"(\d+) (draw|prim|vert|dispatch|group)")
+_TIME_RE = re.compile(r"^ *(\d{1,9}\.\d+) ms *$")
+_SPEC = (
+    ("", "event", ""),
+    ("gpu.time", "time", "ms"),
+    ("draw.count", "draws", ""),
+    ("prims.input", "prims", ""),
+    ("vertices.input", "verts", ""),
+)
+_STATS = ("draw", "prim", "vert")
+
+
+@dataclass(slots=True)
+class _Log:
+    """What was found: per event its line, level, texts of the cells, and the number of the dump it belongs to."""
+
+    lines: list[int] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
+    cells: list[list[str]] = field(default_factory=list)
+    dumps: list[int] = field(default_factory=list)
+    count: int = 0  # dumps that were begun
+    beside: dict[str, float] = field(default_factory=dict)  # other queue -> ms of its root events
+    exclusive: bool = False
+
+
+def recognise(source: Source) -> Match | None:
+    """The line that begins a dump."""
+    if source.is_folder or not (m := _DUMP_RE.search(source.head_text)):
+        return None
+    return Match(0.95, "Unreal ProfileGPU tree" if m[1] else "Unreal ProfileGPU table")
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per event of the graphics queue; raises NotTriageable for a log whose dumps hold none."""
+    log = _scan(source)
+    if not log.cells:
+        raise NotTriageable(
+            f"{source.path}: Unreal ProfileGPU log without GPU events", "run ProfileGPU in a Development build"
+        )
+    names = [row[0] for row in log.cells]
+    paths = _paths(log, names)
+    table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
+    table.lines = np.array(log.lines, dtype=np.int64)
+    table.leaf_time = log.exclusive
+    table.kinds = np.array(["marker" if n == "Frame" or n.startswith("Frame ") else "" for n in names], dtype=object)
+    table.collectable = frozenset()
+    text_rows.enter(table, _SPEC, log.cells)
+    for queue, ms in log.beside.items():
+        said = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
+        table.quality.append(Quality("other-queue", said))
+    if "v-sync enabled" in source.head_text:
+        table.quality.append(
+            Quality("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
+        )
+    table.notes.append(
+        f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below"
+    )
+    return table
+
+
+def _scan(source: Source) -> _Log:
+    log = _Log()
+    reading, queue = False, ""
+    for number, raw in source.numbered(1):
+        if m := _DUMP_RE.search(raw):
+            log.count += 1
+            reading, queue = True, ""
+            continue
+        if not reading or len(raw) > 2_000:
+            continue
+        text = _PREFIX_RE.sub("", raw, count=1)
+        if m := _QUEUE_RE.match(text):
+            queue = "" if m[1].startswith("Graphics") else m[1]
+        elif found := _event(text, log):
+            level, cells = found
+            if queue:
+                if level == 0:
+                    log.beside[queue] = log.beside.get(queue, 0.0) + float(cells[1])
+            elif len(log.cells) < MAX_ROWS:
+                log.lines.append(number)
+                log.levels.append(level)
+                log.cells.append(cells)
+                log.dumps.append(log.count)
+    return log
+
+
+def _event(text: str, log: _Log) -> tuple[int, list[str]] | None:
+    """(level, cells) of an event's line, None for any other line."""
+    if m := _EVENT_RE.match(text):
+        stats = _STATS_RE.search(m[4])
+        counts = {word: n for n, word in _STAT_RE.findall(stats[1])} if stats else {}
+        name = m[4][: stats.start()] if stats else m[4]
+        # percentages are right-aligned in four characters
+        level = round(max(m.end(2) - 4, 0) / _STEP)
+        return level, [_plain(name), m[3], *(counts.get(w, "") for w in _STATS)]
+    return _table_row(text, log) if "┃" in text or "|" in text else None
+
+
+def _table_row(text: str, log: _Log) -> tuple[int, list[str]] | None:
+    """The same of a row of the table. The last time is the inclusive one, unless only exclusive ones are shown."""
+    cells = re.split(r"[┃│|]", text)
+    if len(cells) < 3:
+        return None
+    words = " ".join(cells)
+    if "Exclusive" in words or "Inclusive" in words:
+        log.exclusive = "Inclusive" not in words
+        return None
+    times = [i for i, c in enumerate(cells) if _TIME_RE.match(c)]
+    name = cells[-2] if not cells[-1].strip() else cells[-1]
+    if not times or not name.strip():
+        return None
+    at = times[-1]
+    counts = [c.strip() for c in cells[max(at - 5, 0) : at] if c.strip().isdigit()]
+    draws, _, prims, verts = counts if len(counts) == 4 else ("", "", "", "")
+    level = round(max(len(name) - len(name.lstrip()) - 1, 0) / _STEP)
+    return level, [_plain(name), cells[at].replace("ms", "").strip(), draws, prims, verts]
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.split())[:400]
+
+
+def _paths(log: _Log, names: list[str]) -> list[str]:
+    """Path of each event; renames the event that stands for its frame, below which all others are.
+
+    Lines of 4.x and 5.x set the events within FRAME no deeper than FRAME itself.
+    """
+    paths: list[str] = []
+    open_levels: list[tuple[int, str]] = []
+    dump, top = 0, ""
+    for i, level in enumerate(log.levels):
+        if log.dumps[i] != dump:
+            dump, open_levels = log.dumps[i], []
+            top = f"Frame {dump}" if log.count > 1 else "Frame"
+            if re.match(r"frame\b", names[i], re.IGNORECASE):
+                names[i] = log.cells[i][0] = top
+                paths.append("")
+                continue
+        while open_levels and open_levels[-1][0] >= level:
+            open_levels.pop()
+        paths.append(SEP.join([top, *(name for _, name in open_levels)]))
+        open_levels.append((level, names[i]))
+    return paths
+
+
+def names() -> dict[str, list[str]]:
+    """What an event's line says."""
+    return {metric: [header] for metric, header, _ in _SPEC if metric}
+
+
+def collect(metrics: list[str]) -> str:
+    """The log has no unit counters; the tools that do."""
+    return "ProfileGPU has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

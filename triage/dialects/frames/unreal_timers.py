@@ -1,0 +1,142 @@
+"""Unreal Insights: timer statistics (Timers panel or `TimingInsights.ExportTimerStatistics`); seconds over the whole session."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from triage.capture.arrays import Floats, Masks, Names
+from triage.capture.capture import Column, Quality, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import wide_table
+from triage.ground.errors import NotTriageable
+from triage.ground.phrasing import plural
+
+NAME = "unreal-timers"
+SIGN = ("incl",)
+TELLS = {"work": "graphics"}
+TITLE = "Unreal Insights timer statistics"
+CAPTURE = """\
+    UnrealInsights.exe -OpenTraceFile=game.utrace -NoUI -AutoQuit \\
+        -ExecOnAnalysisCompleteCmd="TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*"
+
+Record with `-trace=gpu,frame,cpu`. `-threads=GPU*` leaves CPU threads out, whose timers are no GPU work. Times are seconds over the
+session (of `-region` where one is given); triage shows them per frame.
+"""
+_NEEDED = ("Name", "Count", "Incl")
+_GROUP_RE = re.compile(r"(GPU\d*(?: ?- ?\w+)?|.{1,60}?Queue \d+)/(.+)", re.IGNORECASE)
+# timers of the engine's CPU threads: ticks, tasks, waits, functions
+_CPU_RE = re.compile(
+    r"^(?:CPU|GameThread|Game Thread|Render ?Thread|RHI ?Thread|RHIThread|.*Worker.*|Background.*)/|^(?:GameThread|RenderThread|RHIThread)$"
+    r"|WaitFor|Wait for|::Tick|Tick$|^Tick|Slate|GarbageCollect|^F[A-Z]\w+::|^U[A-Z]\w+::|Task|Thread|Worker|AsyncLoading|GameMode|World",
+)
+MAX_NAMED = 3
+
+
+def recognise(source: Source) -> Match | None:
+    """Name, Count, Incl and Excl."""
+    if source.is_folder:
+        return None
+    _, headers = wide_table.header(source)
+    if all(wide_table.find(headers, h) >= 0 for h in (*_NEEDED, "Excl")):
+        return Match(0.94, "Unreal Insights timers: Name, Count, Incl, Excl")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per GPU timer, its exclusive time per frame; raises NotTriageable where all timers are of the CPU."""
+    line, headers = wide_table.header(source)
+    name, count, incl, excl = (wide_table.find(headers, h) for h in (*_NEEDED, "Excl"))
+    extra = [i for h in ("I.Max", "I.Med") if (i := wide_table.find(headers, h)) >= 0]
+    kinds = [i for h in ("Type", "TimerType", "ThreadName", "Group") if (i := wide_table.find(headers, h)) >= 0][:1]
+    numeric = [count, incl, excl, *extra]
+    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
+    wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], style=style)
+    names = np.array([str(n) for n in wide.texts[name]], dtype=object)
+    gpu, told = _gpu(names, wide.texts[kinds[0]] if kinds else None)
+    if not gpu.any():
+        raise NotTriageable(
+            f"{source.path}: CPU timers of Unreal Insights, no GPU work",
+            "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*",
+        )
+    rows = np.flatnonzero(gpu)
+    lines = wide.lines if wide.lines is not None else np.arange(len(names)) + wide.first_line
+    shown = np.array([m[2] if (m := _GROUP_RE.fullmatch(str(n))) else n for n in names[rows]], dtype=object)
+    table = Table(NAME, [source], shown, {}, lines=lines[rows], quality=wide.quality, group=False)
+    calls = wide.numbers[count][rows]
+    frames = _frames(names[rows], calls)
+    own = wide.numbers[excl][rows]
+    table.raw[headers[excl]] = Column(own * 1e9, headers[excl], excl + 1, "s", 1e9)
+    formula = f"{headers[excl]} / {frames:,.0f} frames"
+    table.columns["gpu.time"] = Column(own * 1e9 / frames, headers[excl], formula=formula, inputs=(headers[excl],))
+    _say(table, wide.numbers[incl][rows], calls, frames)
+    if len(extra) == 2:
+        table.quality += _spikes(shown, wide.numbers[extra[0]][rows], wide.numbers[extra[1]][rows])
+    if others := int((~gpu).sum()):
+        table.notes.append(f"{plural(others, 'CPU timer')} left out: no GPU work")
+    if not told:
+        said = "no column or name says which timers are the GPU's: those that look like CPU timers were left out"
+        table.quality.append(Quality("gpu-timers", f"{said}; export with -threads=GPU*"))
+    table.collectable = frozenset()
+    return table
+
+
+def _gpu(names: Names, kinds: Names | None) -> tuple[Masks, bool]:
+    """(which timers are the GPU's, True if the export says so)."""
+    if kinds is not None:
+        said = np.array([bool(re.match(r"GPU|.*Queue", str(k), re.IGNORECASE)) for k in kinds])
+        if said.any() or any(str(k).strip() for k in kinds):
+            return said, True
+    said = np.array([bool(_GROUP_RE.fullmatch(str(n))) for n in names])
+    if said.any():
+        return said, True
+    return np.array([not _CPU_RE.search(str(n)) for n in names]), False
+
+
+def _frames(names: Names, calls: Floats) -> float:
+    """Frames of the session: how often the frame's own timer ran, else the commonest number of calls."""
+    known = np.isfinite(calls) & (calls >= 1)
+    own = [c for n, c, k in zip(names, calls, known, strict=True) if k and re.fullmatch(r"(?:GPU ?)?frame(?: time)?|total", str(n).rpartition("/")[2], re.IGNORECASE)]  # fmt: skip
+    if own:
+        return float(own[0])
+    counts = calls[known].astype(np.int64).tolist()
+    return float(max(set(counts), key=lambda c: (counts.count(c), c))) if counts else 1.0
+
+
+def _say(table: Table, incl: Floats, calls: Floats, frames: float) -> None:
+    table.notes.append(
+        f"timers of {frames:,.0f} frames: exclusive seconds of the session over the frames; a mean, so spikes do not show in it"
+    )
+    odd = int((calls[np.isfinite(calls)] < frames).sum())
+    if odd:
+        table.notes.append(f"{plural(odd, 'timer')} did not run in every frame")
+    if np.nansum(incl) > 0 and not np.nansum(table.raw[next(iter(table.raw))].values) > 0:
+        table.quality.append(Quality("no-times", "all exclusive times are 0: export the column Excl"))
+
+
+def _spikes(names: Names, longest: Floats, median: Floats) -> list[Quality]:
+    """Timers whose longest call takes twice their median one, those with the most to lose first."""
+    with np.errstate(all="ignore"):
+        excess = np.where((median > 0) & (longest > 2 * median), longest - median, 0.0)
+    order = np.argsort(-excess, kind="stable")[:MAX_NAMED]
+    return [
+        Quality(
+            "spike",
+            f"{str(names[i])[:60]}: longest call {longest[i] * 1e3:.3g} ms, median {median[i] * 1e3:.3g} ms",
+            int(i),
+        )
+        for i in order
+        if excess[i] > 0
+    ]
+
+
+def names() -> dict[str, list[str]]:
+    """The column that is used."""
+    return {"gpu.time": ["Excl"]}
+
+
+def collect(metrics: list[str]) -> str:
+    """Insights has no unit counters; the tools that do."""
+    return "Insights has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"

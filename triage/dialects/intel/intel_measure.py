@@ -1,0 +1,92 @@
+"""Mesa on Intel GPUs: `INTEL_MEASURE`, one row per event (draw, render pass, batch or frame) with its time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.capture import Column, Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import wide_table
+from triage.ground.errors import BadCapture, NotTriageable
+
+NAME = "intel-measure"
+SIGN = ("draw_start", "draw start", "drawstart")
+TELLS = {"work": "graphics", "vendor": "intel"}
+TITLE = "Mesa INTEL_MEASURE"
+CAPTURE = """\
+    INTEL_MEASURE=rt,file=measure.csv ./game
+
+`rt` writes a row per render pass, `shader` per change of shaders, `draw` per draw, `frame` per frame; `start=N,count=M` picks frames.
+`time_us` is the time; `ms` is the mesh shader.
+"""
+_KINDS = {"draw": "draw", "compute": "compute", "dispatch": "compute", "blit": "copy", "copy": "copy", "clear": "fullscreen", "resolve": "fullscreen"}  # fmt: skip
+_SHADERS = ("vs", "tcs", "tes", "gs", "ms", "ts", "fs", "cs")  # hashes of the bound shaders, not times
+
+
+def recognise(source: Source) -> Match | None:
+    """draw_start, frame, batch, and a time or an event count."""
+    if source.is_folder:
+        return None
+    _, headers = wide_table.header(source)
+    good = all(wide_table.find(headers, h) >= 0 for h in ("draw_start", "frame", "batch", "type"))
+    return Match(0.95, "INTEL_MEASURE columns: draw_start, frame, batch, type") if good else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per event; raises NotTriageable for a CPU measurement, BadCapture without times."""
+    line, headers = wide_table.header(source)
+    time = wide_table.find(headers, "time_us")
+    if time < 0:
+        raise NotTriageable(
+            f"{source.path}: INTEL_MEASURE of the CPU, without GPU times", "record without the option cpu"
+        )
+    frame, kind, count, target = (wide_table.find(headers, h) for h in ("frame", "type", "count", "renderpass"))
+    hashes = [c for h in _SHADERS if (c := wide_table.find(headers, h)) >= 0]
+    texts = [c for c in (frame, kind, target, *hashes) if c >= 0]
+    numeric = [c for c in (time, count) if c >= 0]
+    wide = wide_table.read(source, line, len(headers), numeric, texts)
+    if not (wide.numbers[time] > 0).any():
+        raise BadCapture(f"{source.path}: time_us holds no time above 0", "record again, with INTEL_MEASURE=rt")
+    shown = []
+    for row in range(len(wide.numbers[time])):
+        what = str(wide.texts[kind][row]).strip() or "event"
+        bound = [
+            f"{headers[c]} {str(wide.texts[c][row]).strip()[:12]}"
+            for c in hashes
+            if str(wide.texts[c][row]).strip("0x ")
+        ]
+        place = (
+            f"pass {str(wide.texts[target][row]).strip()}"
+            if target >= 0 and str(wide.texts[target][row]).strip("0 ")
+            else ""
+        )
+        shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
+    table = Table(NAME, [source], np.array(shown, dtype=object), {}, first_line=wide.first_line, lines=wide.lines)
+    table.quality += wide.quality
+    frames = [str(f).strip() for f in wide.texts[frame]]
+    if len(set(frames)) > 1:
+        table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)
+    table.kinds = np.array([_kind(str(k)) for k in wide.texts[kind]], dtype=object)
+    table.columns["gpu.time"] = Column(wide.numbers[time] * 1e3, headers[time], time + 1, "us", 1e3)
+    if count >= 0:
+        table.columns["draw.count"] = Column(wide.numbers[count], headers[count], count + 1)
+    table.collectable = frozenset()
+    table.notes.append(
+        "times between GPU timestamps; shaders are named by their hashes (find them with INTEL_DEBUG=fs,vs,cs)"
+    )
+    return table
+
+
+def _kind(word: str) -> str:
+    return next((kind for part, kind in _KINDS.items() if part in word.lower()), "")
+
+
+def names() -> dict[str, list[str]]:
+    """Columns that are used."""
+    return {"gpu.time": ["time_us"], "draw.count": ["count"]}
+
+
+def collect(metrics: list[str]) -> str:
+    """INTEL_MEASURE has no unit counters; the tools that do."""
+    return "INTEL_MEASURE has no counters: capture the frame with RenderDoc or PIX, whose Intel counters triage reads"

@@ -1,0 +1,185 @@
+"""One instruction of 128 bits: its opcode, guard, registers, jump, and the scoreboards that it sets and awaits.
+
+Mnemonics: NVIDIA, CUDA Binary Utilities, instruction set reference. The layout of the bits (observed by others as well:
+Mesa's NAK compiler; Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018) is the same for
+sm_70 to sm_120: opcode 0-11, guard 12-15, destination 16-23, operands 24-31, 32-39 and 64-71, scoreboards set on write
+110-112 and on read 113-115 (7: none), scoreboards awaited 116-121.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+OLDEST, NEWEST = 70, 129  # compute capabilities whose words look like this
+NONE = 255  # the register that reads as zero
+_UNIFORM_NONE = 63
+_FORMS = 0x1FF  # bits of an opcode below its form: register, immediate, constant or uniform operand
+_FAR = 90  # from here on jumps have eight more bits
+BRANCH, CALL, MEET, EXIT, RETURN = 0x147, 0x144, 0x145, 0x14D, 0x150
+DEPBAR, COPY, COMMIT = 0x11A, 0x1AE, 0x1AF
+_INDIRECT = frozenset({0x149, 0x14A, 0x14C, 0x158, 0x159})  # BRX, JMP, JMX, BRXU, JMXU
+_ENDS = frozenset({BRANCH, EXIT, RETURN, 0x15B}) | _INDIRECT  # what a warp does not pass; 15b: KILL
+_TARGETS = frozenset({BRANCH, CALL, MEET})  # BRA, CALL.REL, BSSY: relative to the next instruction
+_MEMORY = range(0x180, 0x1B0)  # loads, stores and atomics: operand 24-31 is an address
+_SIZES = (1, 1, 1, 1, 1, 2, 4, 4)  # registers of a memory access by bits 73-75: 8 to 32 bits, 64, 128
+_PAIRS = frozenset({0x025, 0x028, 0x029, 0x02B, 0x110, 0x112})  # IMAD.WIDE and double-precision results: two registers
+_SIZED = frozenset({*range(0x180, 0x185), 0x1A3, 0x1A8, 0x1A9, 0x18A, 0x18B, 0x18C, 0x18D, 0x1AC})
+_WIDE_MEMORY_ADDRESS = frozenset({0x180, 0x181, 0x185, 0x186, 0x18A, 0x18B, 0x18E, 0x1A3, 0x1A6, 0x1A8, 0x1A9, 0x1AE})
+
+
+class Name(NamedTuple):
+    """mnemonic without its suffixes, "" if unknown. result: where it goes, "" to registers, `uniform` ones, or `none`.
+
+    kind: what the instruction is in words, "" for plain arithmetic.
+    """
+
+    mnemonic: str = ""
+    result: str = ""
+    kind: str = ""
+
+
+@cache
+def _table() -> dict[int, list[tuple[int, int, Name]]]:
+    """Opcode -> compute capabilities from and to, and the name there."""
+    out: dict[int, list[tuple[int, int, Name]]] = {}
+    text = (Path(__file__).parent / "opcodes.csv").read_text("utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        since, until = int(row["since"] or OLDEST), int(row["until"] or NEWEST)
+        out.setdefault(int(row["opcode"], 16), []).append(
+            (since, until, Name(row["mnemonic"], row["result"], row["kind"]))
+        )
+    return out
+
+
+@cache
+def name(opcode: int, sm: int) -> Name:
+    """The name of a 12-bit opcode on a compute capability (89 for 8.9); blank for an opcode without a name."""
+    for key in (opcode, opcode & _FORMS):
+        for since, until, found in _table().get(key, ()):
+            if since <= sm <= until:
+                return found
+    return Name()
+
+
+class Word(NamedTuple):
+    """The two halves of an instruction, and the compute capability that it is for."""
+
+    low: int
+    high: int
+    sm: int
+
+    @property
+    def opcode(self) -> int:
+        """All twelve bits."""
+        return self.low & 0xFFF
+
+    @property
+    def base(self) -> int:
+        """The opcode without its form."""
+        return self.low & _FORMS
+
+    @property
+    def form(self) -> int:
+        """1 registers only; 2, 3 immediate or constant as third operand; 4, 5 as second; 6, 7 uniform register."""
+        return self.low >> 9 & 7
+
+    @property
+    def name(self) -> Name:
+        """Mnemonic and kind."""
+        return name(self.opcode, self.sm)
+
+    @property
+    def guarded(self) -> bool:
+        """True if a predicate decides whether it runs."""
+        return self.low >> 12 & 15 != 7
+
+    @property
+    def destination(self) -> int:
+        """Number of the first register written, uniform or not; 255 if none."""
+        return NONE if self.name.result == "none" else self.low >> 16 & 0xFF
+
+    @property
+    def uniform(self) -> bool:
+        """True if the result goes to a uniform register."""
+        return self.name.result == "uniform"
+
+    @property
+    def address(self) -> int:
+        """Operand 24-31: of a memory access, the first register of its address."""
+        return self.low >> 24 & 0xFF
+
+    @property
+    def written(self) -> range:
+        """Registers written; uniform ones and RZ left out."""
+        first = self.destination
+        if first == NONE or self.uniform:
+            return range(0)
+        count = _SIZES[self.high >> 9 & 7] if self.base in _SIZED else 2 if self.base in _PAIRS else 1
+        if self.base == 0x03B:  # LDSM: one, two or four matrices
+            count = (1, 2, 4, 4)[self.high >> 8 & 3]
+        return range(first, first + count)
+
+    @property
+    def read(self) -> list[range]:
+        """Registers that its operands may name; a constant or immediate operand names none."""
+        second, third = self.low >> 32 & 0xFF, self.high & 0xFF
+        if self.base in _MEMORY:
+            wide = self.base in _WIDE_MEMORY_ADDRESS
+            data = third if self.base == 0x185 and self.form == 1 else second  # of ST before sm_80
+            out = [(self.address, 1 + wide), (data, _SIZES[self.high >> 9 & 7])]
+            out += [(third, 2)] if self.base in (0x18B, 0x18D, 0x1A9) else []  # compare and swap
+            out += [(self.low >> 16 & 0xFF, 1)] if self.base == COPY else []  # where it copies to
+        else:
+            width = 2 if self.base in _PAIRS or self.base == 0x02A else 1
+            width = 4 if 0x036 <= self.base <= 0x03F or self.base == 0x07A else width  # matrix fragments
+            out = [(self.address, width), *([(second, width)] if self.form == 1 else []), (third, width)]
+        return [range(first, first + count) for first, count in out if first != NONE]
+
+    @property
+    def read_uniform(self) -> frozenset[int]:
+        """Uniform registers that its operands may name, both of a pair."""
+        out = {self.high & 0x3F} if self.form == 7 or self.uniform or self.base in _MEMORY else set()
+        if self.form == 6 or self.uniform:
+            out.add(self.low >> 32 & 0x3F)
+        if self.uniform:
+            out.add(self.low >> 24 & 0x3F)
+        return frozenset(n for first in out - {_UNIFORM_NONE} for n in (first, first + 1))
+
+    @property
+    def constant(self) -> tuple[int, int] | None:
+        """(bank, byte offset) of a constant operand; None without one."""
+        if self.base == 0x1AC:  # LDCU counts in single bytes
+            return self.low >> 54 & 0x1F, self.low >> 37 & 0xFFFF
+        if self.form not in (3, 5) or (self.base in _MEMORY and self.base != 0x182):
+            return None
+        return self.low >> 54 & 0x1F, self.low >> 38 & 0xFFFF
+
+    @property
+    def ends(self) -> bool:
+        """True if no warp goes on to the next instruction."""
+        if self.base not in _ENDS or self.guarded:
+            return False
+        if self.base not in (BRANCH, EXIT):
+            return True
+        # a second predicate at 87-90; bits 32-33 of a branch: taken if uniform, divergent or converged
+        return self.high >> 23 & 15 == 7 and (self.base == EXIT or not self.low >> 32 & 3)
+
+    @property
+    def indirect(self) -> bool:
+        """True if it jumps where no word says."""
+        return self.base in _INDIRECT
+
+    @property
+    def target(self) -> int | None:
+        """Bytes from the next instruction to where it jumps (BSSY: where warps meet again); None without a target."""
+        if self.base not in _TARGETS or (self.form != 4 and self.opcode != 0x547):
+            return None
+        distance, bits = self.low >> 34, 30
+        if self.base != MEET:
+            distance, bits = distance | (self.high & 0x3FFFF) << 30, 48
+            if self.sm >= _FAR:
+                distance, bits = distance << 8 | self.low >> 16 & 0xFF, 56
+        return (distance - (1 << bits) if distance >> bits - 1 else distance) * 4

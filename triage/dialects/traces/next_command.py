@@ -1,0 +1,26 @@
+"""The command that profiles one launch of a kernel: what follows a timeline."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+MAX_FILE = 40  # characters of a file's name
+
+
+def ncu(function: str, skip: int, sections: Sequence[str], app: str) -> str:
+    """The Nsight Compute run of one launch, into a file of its own."""
+    chosen = f"--kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1"
+    name = _file(function)
+    file = name if len(name) <= MAX_FILE else f"{name[:MAX_FILE].strip('_')}_{skip}"  # long names begin alike
+    return f"ncu {chosen} {' '.join(f'--section {s}' for s in sections)} -o {file} {app}"
+
+
+def rocprof_compute(function: str, app: str) -> str:
+    """The rocprof-compute run of all launches whose name holds the function's."""
+    return f"rocprof-compute profile --name {_file(function)[:MAX_FILE]} --kernel {shlex.quote(function)} -- {app}"
+
+
+def _file(function: str) -> str:
+    return re.sub(r"\W+", "_", function).strip("_") or "kernel"

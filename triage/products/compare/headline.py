@@ -1,0 +1,122 @@
+"""The first sentences of a comparison: the amount of work where it differs, the change per unit of it, and its kinds."""
+
+from __future__ import annotations
+
+import math
+
+from triage import dialects
+from triage.ground.phrasing import percent, plural, upper_first
+from triage.ground.units import show
+from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate
+from triage.products.compare.verdict import change, signed, steady
+from triage.products.compare.work import CALLS
+from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
+from triage.rendering.phrases import time
+
+IDLE = 0.2  # change of the idle time that the headline names
+WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
+EVIDENCE = 3  # lines that a kind of change shows
+
+
+def headline(doc: Comparison) -> str:
+    """Times before and after, the change, and the verdicts counted; of unequal work that, and the change per unit of it."""
+    frame = doc["frame"]
+    told = upper_first(_counts(doc))
+    if frame["speedup"] is None:
+        return f"{told}; no durations to compare."
+    if doc["work"]["unequal"]:
+        return f"{_unequal(doc)}. {told}."
+    text = f"{times(frame)}: {change(frame)}"
+    if apart := doc["outside"]:
+        work, item = apart["workloads"], noun(doc)
+        text = f"{item.capitalize()}s {times(work)}: {change(work)}. Outside all {item}s {times(apart)}; total {times(frame)}"
+    return f"{text}. {told}."
+
+
+def verdict(doc: Comparison) -> str:
+    """The verdict on the whole: per unit of work where the amounts differ."""
+    if not doc["work"]["unequal"]:
+        return (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"]
+    if rate := doc["work"]["per_iteration"]:
+        return rate["judged"]["verdict"]
+    change = _per(doc)
+    return SAME if _is_noise(doc, change) else SLOWER if change > 0 else FASTER
+
+
+def _per(doc: Comparison) -> float:
+    """Change of the time per call, or per unit of work where that is no call."""
+    work = doc["work"]
+    return work["per_launch"] if work["per_launch"] is not None else work["per_unit"] or 0.0
+
+
+def _is_noise(doc: Comparison, share: float) -> bool:
+    least = doc["frame"]["noise"] if doc["frame"]["measured"] else None
+    return abs(math.log1p(share)) <= math.log1p(least or UNREPEATED * doc["noise_floor"])
+
+
+def kinds(doc: Comparison) -> list[str]:
+    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence."""
+    return [f"{k['kind']}: {'; '.join(k['evidence'][:EVIDENCE])}" for k in doc["kinds"]]
+
+
+def _unequal(doc: Comparison) -> str:
+    work, frame = doc["work"], doc["frame"]
+    row = next(r for r in work["rows"] if r["what"] == work["what"])
+    ratio, window = work["ratio"] or 1.0, work["window"]
+    text = f"{share(ratio)} work"
+    if doc["timeline"] and window:
+        text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
+    text += f" ({row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after)"
+    weighted = work["weighted"] or 1.0
+    if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
+        text += f", {share(weighted)} weighted by time"
+    if not doc["timeline"]:
+        text += f"; total {times(frame)}"
+    if rate := work["per_iteration"]:
+        text += f". Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}"
+    unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (row["what"].rstrip("s"), "")
+    per = _per(doc)
+    text += (
+        f". Per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f". Per {unit} {signed(per)}{how}"
+    )
+    rows = {r["what"]: r for r in doc["timeline"]}
+    if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
+        before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
+        if before and abs(after / before - 1) > IDLE:
+            text += f". Idle time {time(idle['before'])} before ({percent(before)}), {time(idle['after'])} after ({percent(after)})"
+    return text
+
+
+def share(ratio: float) -> str:
+    """`10.6 % less`, `35.0 % more`, `2.4x as much`."""
+    return f"{ratio:.3g}x as much" if ratio >= 2 else f"{abs(ratio - 1) * 100:.1f} % {'less' if ratio < 1 else 'more'}"
+
+
+def _iteration(rate: Rate) -> str:
+    return f"sequence of {rate['kernels']} kernels" if rate["kernels"] else rate["unit"]
+
+
+def _counts(doc: Comparison) -> str:
+    of, item = doc["totals"], noun(doc)
+    counts = [f"{n:,} {verdict_word(v)}" for v, n in of["verdicts"].items()]
+    if open_ := of["verdicts"].get(UNKNOWN):
+        counts[-1] = f"{open_:,} {inconclusive(of['needs'], ' per side', open_ > 1)}"
+    if not of["pairs"]:
+        return f"no {item} on both sides"
+    per = " per call" if doc["work"]["per_launch"] is not None else ""
+    return f"{plural(of['pairs'], f'matched {item}')}{per}: {', '.join(counts)}"
+
+
+def times(of: Judged | Outside) -> str:
+    """`700 µs before, 5.05 ms after`."""
+    return f"{time(of['before_ns'])} before, {time(of['after_ns'])} after"
+
+
+def whole(doc: Comparison) -> str:
+    """All workloads together, by the word for them."""
+    return "all kernels together" if noun(doc) == "kernel" else "the whole frame"
+
+
+def noun(doc: Comparison) -> str:
+    """What a workload is called."""
+    return dialects.noun(c["dialect"] for c in (*doc["before"], *doc["after"]))

@@ -1,0 +1,79 @@
+"""Iterations of a capture: the framework's steps, frames, or a sequence of kernels that repeats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage.capture.arrays import Indices
+from triage.capture.capture import Capture
+from triage.capture.trace_nouns import KERNEL, Trace
+from triage.products.noise import remarks
+
+LEAST, MARKED = 4, 2  # of fewer repeats nothing is known; of those that a framework marks, two will do
+SAME = (
+    0.875  # part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
+)
+SHORTEST = 3  # kernels of a sequence
+NAMES = 64  # kernels, by how often they ran, whose distances are tried as periods
+
+
+@dataclass(frozen=True, slots=True)
+class Iterations:
+    """What repeats in a capture. unit: step, frame or sequence; times: of each, ns. kernels: of one sequence."""
+
+    unit: str
+    times: list[float]
+    kernels: int = 0
+
+    @property
+    def outliers(self) -> list[tuple[int, float]]:
+        """(number, from 1, and time in ns) of those that took much longer or shorter than the others."""
+        far, _ = remarks([t for t in self.times if t > 0])
+        return [(i, t) for i, t in enumerate(self.times, 1) if any(abs(t - f) <= 1e-9 * f for f in far)]
+
+
+def iterations(c: Capture) -> Iterations | None:
+    """The iterations of a capture; None where it shows none."""
+    if c.frames is not None and len(c.frames) >= LEAST:
+        return Iterations("frame", [float(t) for t in c.frames])
+    if (trace := c.table.trace) is None:
+        return None
+    if len(trace.steps) >= MARKED:
+        return Iterations("step", [float(s.ns) for s in trace.steps])
+    return _sequences(trace)
+
+
+def _sequences(trace: Trace) -> Iterations | None:
+    """Repeats of a sequence of kernels in the stream that works longest."""
+    ops = trace.operations
+    rows = np.flatnonzero(ops.kind == KERNEL)
+    if len(rows) < 2 * LEAST:
+        return None
+    streams, of = np.unique(np.stack([ops.device[rows], ops.stream[rows]]), axis=1, return_inverse=True)
+    most = np.bincount(of.ravel(), (ops.end - ops.start)[rows], streams.shape[1]).argmax()
+    rows = rows[of.ravel() == most]
+    rows = rows[np.argsort(ops.start[rows], kind="stable")]
+    name = ops.name[rows]
+    if not (period := _period(name)):
+        return None
+    # what runs once per sequence marks its start, wherever kernels were left out or added
+    anchor = next((n for n, k in Counter(name.tolist()).items() if abs(k - len(name) / period) < 1), None)
+    times = np.diff(ops.start[rows[name == anchor]]).astype(np.float64).tolist()
+    return Iterations("sequence", times, period) if len(times) >= LEAST - 1 else None
+
+
+def _period(name: Indices) -> int:
+    """Kernels after which most of the names recur; 0 where they do not."""
+    tried: Counter[int] = Counter()
+    for kernel, count in Counter(name.tolist()).most_common(NAMES):
+        if count >= LEAST:
+            tried.update(np.diff(np.flatnonzero(name == kernel)).tolist())
+            tried.update([len(name) // count])
+    chance = float(np.square(np.bincount(name) / len(name)).sum())
+    for period in sorted(p for p, _ in tried.most_common(NAMES) if SHORTEST <= p <= len(name) // LEAST):
+        if float((name[period:] == name[:-period]).mean()) - chance >= SAME * (1 - chance):
+            return period
+    return 0

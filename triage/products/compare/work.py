@@ -1,0 +1,198 @@
+"""How much work each side did: counts before times, and rates per iteration or launch where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Capture
+from triage.derive.vendor import of_kernels
+from triage.diagnosis.diagnosis_result import Diagnosis, Part
+from triage.document.numbers import number
+from triage.ground.columns import is_column
+from triage.products.compare.compare_result import Rate, Row, Work
+from triage.products.compare.iterations import Iterations, iterations
+from triage.products.compare.match import Pairs
+from triage.products.compare.side import SHAPE, Side
+from triage.products.compare.verdict import Limits, Verdicts, judge, steady
+from triage.rendering.phrases import time
+
+NAMED = 3  # outlying iterations that are named
+
+
+CALLS = ("kernels", "launches", "markers")
+OPERATIONS = ("FLOPs of operators", "FLOPs", "FLOPs (FP64)")
+BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
+
+
+def counted(p: Part, metric: str) -> Floats:
+    """A counter of all workloads of a capture, over all their calls, measured or computed; NaN where unknown."""
+    values = p.view[metric]
+    return values if is_column(values) else np.full(len(p.capture), np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one side did: counts (what -> (unit, number)), and its iterations, of each capture."""
+
+    counts: dict[str, tuple[str, float]]
+    loops: list[Iterations]
+
+
+def work(
+    d: tuple[Diagnosis, Diagnosis], sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, limits: Limits
+) -> Work:
+    """Counts of both sides, and the change per unit of work. verdicts: on the pairs, per launch where counts differ."""
+    before, after = (_side(x) for x in d)
+    rows: list[Row] = []
+    for what, (unit, count) in before.counts.items():
+        if what in after.counts:
+            rows.append(_row(what, unit, count, after.counts[what][1]))
+    loops = [before.loops, after.loops]
+    # sequences of other kernels are other iterations
+    alike = all(loops) and {(x.unit, x.kernels) for x in loops[0]} == {(x.unit, x.kernels) for x in loops[1]}
+    if alike:
+        rows.insert(0, _row(f"{loops[0][0].unit}s", "count", *(median(len(x.times) for x in side) for side in loops)))
+    weighted = _weighted(sides, pairs, verdicts)
+    most = _chief(rows, weighted)
+    ratio = most["ratio"] if most else None
+    launches = most is not None and most["what"] in CALLS
+    unequal = most is not None and (ratio is None or not steady(ratio - 1) or (launches and not steady(weighted - 1)))
+    window = _window(d)
+    return {
+        "rows": rows,
+        "what": most["what"] if most else None,
+        "ratio": ratio,
+        "weighted": number(weighted, 4),
+        "unequal": unequal,
+        "window": window,
+        "per_iteration": _per_iteration(loops, limits) if alike else None,
+        "per_launch": _per_launch(sides, pairs, verdicts) if unequal and launches else None,
+        "per_unit": number(window / ratio - 1) if unequal and not launches and window and ratio else None,
+    }
+
+
+def _chief(rows: Sequence[Row], weighted: float) -> Row | None:
+    """The amount that stands for all: calls where their numbers differ, else the operations, else the threads that do."""
+    found = {r["what"]: r for r in rows}
+    calls = next((found[w] for w in CALLS if w in found), None)
+    if calls and (calls["ratio"] is None or not steady(calls["ratio"] - 1) or not steady(weighted - 1)):
+        return calls
+    known = [found[w] for w in OPERATIONS if w in found] or [found[w] for w in ("draws", "threads") if w in found]
+    return next((r for r in known if r["ratio"] is not None and not steady(r["ratio"] - 1)), calls)
+
+
+def _weighted(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float:
+    """Calls after over calls before, each at the time that one took before; 1 where none differ."""
+    some = verdicts.per_call & np.isfinite(verdicts.before_ns)
+    before, after = (s.calls.middle[at] for s, at in zip(sides, (pairs.before, pairs.after), strict=True))
+    first = np.nansum(np.where(some, verdicts.before_ns * before, verdicts.before_ns))
+    second = np.nansum(np.where(some, verdicts.before_ns * after, verdicts.before_ns))
+    return float(second / first) if first > 0 else 1.0
+
+
+def _row(what: str, unit: str, before: float, after: float) -> Row:
+    return {
+        "what": what,
+        "unit": unit,
+        "before": number(before, 1),
+        "after": number(after, 1),
+        "ratio": number(after / before, 4) if before else None,
+    }
+
+
+def _side(d: Diagnosis) -> Found:
+    found: dict[str, tuple[str, float]] = {}
+    for what, unit, of in _measures():
+        values = [of(p) for p in d.parts]
+        if values and all(v > 0 for v in values):
+            found[what] = unit, median(values)
+    loops = [one for p in d.parts if (one := iterations(p.capture))]
+    return Found(found, loops if len(loops) == len(d.parts) else [])
+
+
+def _measures() -> Iterator[tuple[str, str, Callable[[Part], float]]]:
+    """(what, unit, how): amounts of work that no speed changes."""
+    yield "kernels", "count", lambda p: sum(x.kernels for x in p.capture.timeline.devices) if p.capture.timeline else 0
+    yield "launches", "count", lambda p: _calls(p.capture) if _of_kernels(p.capture) else 0
+    yield "markers", "count", lambda p: 0 if p.capture.timeline or _of_kernels(p.capture) else _calls(p.capture)
+    yield "draws", "count", lambda p: _total(p, "draw.count")
+    yield "copies", "count", lambda p: sum(x.copies for x in p.capture.timeline.devices) if p.capture.timeline else 0
+    yield "bytes copied", "byte", lambda p: _copied(p.capture)
+    yield "threads", "count", _threads
+    yield "FLOPs of operators", "count", lambda p: _operators(p.capture)
+    yield "FLOPs", "count", lambda p: _total(p, "flop.fp32")
+    yield "FLOPs (FP64)", "count", lambda p: _total(p, "flop.fp64")
+    yield BYTES, "byte", lambda p: _total(p, "vram.bytes")
+
+
+def _calls(c: Capture) -> float:
+    return float(c.calls[c.leaf].sum())
+
+
+def _of_kernels(c: Capture) -> bool:
+    return c.timeline is None and of_kernels(c.input.tells)
+
+
+def _copied(c: Capture) -> float:
+    return sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in c.timeline.devices) if c.timeline else 0
+
+
+def _operators(c: Capture) -> float:
+    return sum((o.flops or 0.0) * o.calls for o in c.table.trace.operators) if c.table.trace else 0.0
+
+
+def _threads(p: Part) -> float:
+    c = p.capture
+    if not all(m in c.facts for m in SHAPE):
+        return 0.0
+    return float(np.nansum(np.prod([c.facts[m][c.leaf] for m in SHAPE], axis=0) * c.calls[c.leaf]))
+
+
+def _total(p: Part, metric: str) -> float:
+    return float(np.nansum(counted(p, metric)[p.capture.leaf]))
+
+
+def _window(d: tuple[Diagnosis, Diagnosis]) -> float | None:
+    """Length of the measured window after over that before: span of all devices, else the frame."""
+    lengths = []
+    for side in d:
+        times = [
+            sum(x.span_ns for x in c.timeline.devices) if c.timeline else c.frame_ns
+            for c in (p.capture for p in side.parts)
+        ]
+        lengths.append(median(times) if times else 0.0)
+    return number(lengths[1] / lengths[0], 4) if all(lengths) else None
+
+
+def _per_iteration(loops: list[list[Iterations]], limits: Limits) -> Rate:
+    """Iterations of one capture are repeats; of several captures, their medians are."""
+    one = all(len(side) == 1 for side in loops)
+    before, after = (side[0].times if one else [median(x.times) for x in side] for side in loops)
+    named = [
+        f"{side[0].unit} {n} {word}: {time(ns)}, median {time(median(side[0].times))}"
+        for word, side in zip(("before", "after"), loops, strict=True)
+        for n, ns in side[0].outliers[:NAMED]
+        if one
+    ]
+    return {
+        "unit": loops[0][0].unit,
+        "kernels": loops[0][0].kernels,
+        "judged": judge(before, after, limits),
+        "outliers": named,
+    }
+
+
+def _per_launch(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float | None:
+    """Change of the time that the launches before would take now: each pair's time per launch, weighted by its launches."""
+    known = np.isfinite(verdicts.before_ns) & np.isfinite(verdicts.after_ns) & (verdicts.before_ns > 0)
+    if not known.any():
+        return None
+    calls = sides[0].calls.middle[pairs.before][known]
+    each = np.where(verdicts.per_call[known], calls, 1.0)
+    before, after = verdicts.before_ns[known] * each, verdicts.after_ns[known] * each
+    return number(float(after.sum() / before.sum()) - 1)

@@ -1,0 +1,78 @@
+"""Coordinates of the trend's drawing: builds equally far apart, a dot per run, round ticks, changes with their cause."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from triage.ground.phrasing import percent
+from triage.products.history.history_result import Moved, Point
+from triage.rendering.escape import short
+from triage.rendering.phrases import time
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 340, 70, 14, 24, 70
+MINUS = "\u2212"
+NAMES = 24  # builds named on the axis; of more every second one, and so on
+TICKS = 5
+
+
+def date(at: int) -> str:
+    """`2026-05-01`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def chart(points: Sequence[Point], moved: Sequence[Moved]) -> dict[str, Any]:
+    """What the template draws; empty lists without points."""
+    size = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "foot": HEIGHT - FOOT}
+    if not points:
+        return {**size, "marks": [], "dots": [], "points": "", "steps": [], "names": []}
+    marks = ticks(min(p["low"] for p in points), max(p["high"] for p in points))
+    low, high = marks[0], marks[-1]
+
+    def x(i: int) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (i + 0.5) / len(points), 1)
+
+    def y(ns: float) -> float:
+        return round(TOP + (HEIGHT - TOP - FOOT) * (high - ns) / (high - low), 1)
+
+    place = {p["build"]["revision"]: i for i, p in enumerate(points)}
+    every = math.ceil(len(points) / NAMES)
+    return {
+        **size,
+        "marks": [(y(v), time(v)) for v in marks],
+        "dots": [
+            (x(i), [y(ns) for ns in p["runs"]], f"{name(p)} {date(p['build']['at'])}: {time(p['ns'])}")
+            for i, p in enumerate(points)
+        ],
+        "points": " ".join(f"{x(i)},{y(p['ns'])}" for i, p in enumerate(points)),
+        "steps": [
+            (x(place[m["by"]["revision"]]), m["verdict"], note(m)) for m in moved if m["by"]["revision"] in place
+        ],
+        "names": [(x(i), name(p)) for i, p in enumerate(points) if (len(points) - 1 - i) % every == 0],
+    }
+
+
+def name(p: Point) -> str:
+    """The label of a build, else the beginning of its commit."""
+    return short(p["build"]["labels"][0], 12) if p["build"]["labels"] else p["build"]["revision"][:10]
+
+
+def note(m: Moved) -> str:
+    """`+8.1 % register spilling`."""
+    change = (
+        f"{1 + m['change']:.3g}x"
+        if m["change"] >= 1
+        else f"{'+' if m['change'] > 0 else MINUS}{percent(abs(m['change']))}"
+    )
+    return f"{change} {short(m['title'], 24)}" if m["title"] and m["was"] != m["cause"] else change
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round values that hold both ends: multiples of 1, 2 or 5 times a power of ten."""
+    span = (high - low) or 0.1 * high or 1.0
+    unit = 10 ** math.floor(math.log10(span / TICKS))
+    step = next(unit * m for m in (1, 2, 5, 10) if span / (unit * m) <= TICKS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [i * step for i in range(first, max(last, first + 1) + 1)]

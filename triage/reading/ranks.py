@@ -1,0 +1,63 @@
+"""Traces of several ranks as one job: who came last to each collective, and how long the others waited there.
+
+Clocks of processes differ, durations do not: all ranks leave a collective together, so the rank that came last runs it
+shortest, and what the others take longer they waited (Meta, Holistic Trace Analysis, does the same). The n-th collective
+of a name and group on one rank is the n-th on the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.arrays import Indices
+from triage.capture.capture import Capture
+from triage.capture.trace_nouns import KERNEL, RankShare, Trace
+from triage.ground.kernel_names import is_collective
+
+
+def enter(captures: Sequence[Capture]) -> None:
+    """Fill in `job` of the timelines of captures that are ranks of one job; other captures stay as they are."""
+    found = [
+        c for c in captures if c.timeline is not None and c.table.trace is not None and len(c.table.trace.devices) == 1
+    ]
+    known = [c.table.trace.rank for c in found if c.table.trace is not None and c.table.trace.rank is not None]
+    if len(found) < 2 or len(set(known)) < len(known):  # two traces of one rank are two runs
+        return
+    times = [_collectives(c.table.trace) for c in found if c.table.trace is not None]
+    comm, wait, last = ([0] * len(found) for _ in range(3))
+    for key in {k for mine in times for k in mine}:
+        members = [i for i, mine in enumerate(times) if key in mine]
+        if len(members) < 2 or len({len(times[i][key]) for i in members}) > 1:
+            continue  # nothing tells which belong together
+        lasted = np.stack([times[i][key] for i in members])
+        beyond = lasted - lasted.min(axis=0)
+        for i, own, waited in zip(members, lasted, beyond, strict=True):
+            comm[i] += int(own.sum())
+            wait[i] += int(waited.sum())
+            last[i] += int((waited == 0).sum())
+    if not any(comm):
+        return
+    job = [RankShare(_label(c, number), comm[number], wait[number], last[number]) for number, c in enumerate(found)]
+    for number, c in enumerate(found):
+        assert c.timeline is not None
+        c.timeline.job, c.timeline.mine = job, number
+
+
+def _label(capture: Capture, number: int) -> str:
+    trace = capture.table.trace
+    return str(number if trace is None or trace.rank is None else trace.rank)
+
+
+def _collectives(trace: Trace) -> dict[tuple[str, str], Indices]:
+    """(kernel, group of ranks) -> ns of each launch, in order."""
+    ops = trace.operations
+    talking = np.array([is_collective(n) for n in trace.names], dtype=bool)
+    rows = np.flatnonzero((ops.kind == KERNEL) & talking[ops.name]) if talking.any() else np.zeros(0, dtype=np.int64)
+    rows = rows[np.argsort(ops.start[rows], kind="stable")]
+    out: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in rows.tolist():
+        out[trace.names[int(ops.name[row])], trace.groups.get(row, "")].append(int(ops.end[row] - ops.start[row]))
+    return {key: np.array(ns, dtype=np.int64) for key, ns in out.items()}

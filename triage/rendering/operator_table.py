@@ -1,0 +1,79 @@
+"""Operators of a framework by time: heads and cells as plain text, without empty columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from triage.document.trace_entries import OperatorEntry
+from triage.ground.phrasing import percent
+from triage.ground.units import show
+from triage.rendering import phrases
+from triage.rendering.labels import HEADS
+from triage.rendering.text_table import TextTable
+
+DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
+MOST_OPERATORS = 200  # that the page lists
+NARROW = 72  # columns of a terminal below which the FLOP rate is left out
+_SHORT = {
+    "BFloat16": "BF16",
+    "Half": "FP16",
+    "float": "FP32",
+    "double": "FP64",
+    "Float8_e4m3fn": "FP8",
+    "Float8_e5m2": "FP8",
+}
+
+
+def dims(o: OperatorEntry) -> str:
+    """`16×5185×5185×64` of a product (batch, M, N, K), else the dims of its arguments."""
+    sizes = [n for n in (o["B"], o["M"], o["N"], o["K"]) if n]
+    return "×".join(map(str, sizes[o["B"] == 1 :])) if o["kind"] == "matmul" and o["K"] else o["dims"]
+
+
+def rate(o: OperatorEntry) -> str:
+    """Work of all calls over their time: least bytes of an elementwise operator, FLOPs of any other."""
+    unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" else ("flop/s", o["flops"])
+    return show(work * o["calls"] / (o["total_ns"] * 1e-9), unit) if work and o["total_ns"] else ""
+
+
+_COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
+    ("Operator", False, lambda o: o["op"]),
+    ("Dims", False, dims),
+    ("Type", False, lambda o: _SHORT.get(o["type"].removeprefix("c10::"), o["type"])),
+    ("Calls", True, lambda o: f"{o['calls']:,}"),
+    (HEADS.time, True, lambda o: phrases.time(o["total_ns"])),
+    (HEADS.share, True, lambda o: percent(o["share"])),
+    ("Rate", True, rate),
+    ("Of roof", True, lambda o: percent(o["roof_share"]) if o["roof_share"] else ""),
+)
+_FIXED = ("Operator", "Calls", HEADS.time)
+
+
+def _merged(operators: Sequence[OperatorEntry]) -> list[OperatorEntry]:
+    """Operators of several captures, equal ones as one; the longest says how near the roof it is."""
+    out: dict[tuple[str, str, str], OperatorEntry] = {}
+    many = len({o["capture"] for o in operators})
+    for o in operators:
+        first = out.setdefault((o["op"], o["dims"], o["type"]), {**o, "calls": 0, "total_ns": 0, "share": 0.0})
+        first["calls"] += o["calls"]
+        first["total_ns"] += o["total_ns"]
+        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0) / many
+    return sorted(out.values(), key=lambda o: -o["total_ns"])
+
+
+def operator_table(
+    operators: Sequence[OperatorEntry] | None, *, wide: int = 0, most: int = DEFAULT_OPERATORS
+) -> TextTable | None:
+    """The table of the `most` longest operators; None without any. wide: columns of a terminal."""
+    if not operators:
+        return None
+    operators = _merged(operators)
+    shown = operators[:most]
+    left_out = ("Rate", HEADS.share) if wide and wide < NARROW else (HEADS.share,) if wide else ()
+    columns = [
+        (title, right, cell)
+        for title, right, cell in _COLUMNS
+        if title not in left_out and (title in _FIXED or any(cell(o) for o in shown))
+    ]
+    rows = [[cell(o) for _, _, cell in columns] for o in shown]
+    return TextTable([(title, right) for title, right, _ in columns], rows, len(operators) - len(shown))

@@ -1,0 +1,16 @@
+"""A table of any report: heads and cells as plain text, escaped by each format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """headers: (text, right-aligned). rows: cells as text. more: rows not listed. limiters: class per row, or none."""
+
+    headers: list[tuple[str, bool]]
+    rows: list[list[str]]
+    more: int
+    limiters: Sequence[str] = ()
