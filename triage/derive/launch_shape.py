@@ -10,7 +10,7 @@ from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import tiler_of, vendor_of
-from triage.devices import AmdLimits, Device, IntelLimits, listing
+from triage.devices import AmdLimits, Device, IntelLimits, Limits, listing
 from triage.ground.columns import is_column
 from triage.ground.errors import TriageError
 from triage.schema.kernel import LIMITERS
@@ -228,7 +228,7 @@ def _fitting(view: View) -> float:
 
 
 def _estimate(view: View) -> Values:
-    """Waves per SM from the group size alone; where the product is not known, for the smallest of its architecture."""
+    """Waves per SM by the resources that are known; where the product is not known, for the smallest of its architecture."""
     device, sms = view.capture.device, view["device.sm_count"]
     if device is None:
         return np.nan
@@ -245,7 +245,16 @@ def _estimate(view: View) -> Values:
     # AMD's group slots stand for barriers, which a group of one wave does not need
     free = (warps <= 1) & isinstance(model.limits, AmdLimits)
     most = np.where(free, np.inf, model.limits.max_groups)
+    most = np.fmin(np.fmin(most, view["launch.resident_groups"]), _held_by_lds(view, model.limits))
     return view["launch.grid_size"] / (sms * np.minimum(np.floor(model.slots / np.maximum(warps, 1)), most))
+
+
+def _held_by_lds(view: View, limits: Limits) -> Values:
+    """Groups that a CU's LDS holds, where registers are not told; missing for groups without LDS and beyond it."""
+    asked = shared_asked(view)
+    if not isinstance(limits, AmdLimits):
+        return np.nan
+    return np.where((asked > 0) & (asked <= limits.lds_per_group), np.floor(limits.lds / np.fmax(asked, 1.0)), np.nan)
 
 
 def _wave_size(view: View) -> Values:
@@ -376,9 +385,10 @@ DERIVATIONS = (
     Derivation(
         "launch.waves_estimate",
         ("launch.grid_size", "launch.block_size"),
-        "groups / (SMs x groups that the group size alone allows); "
+        "groups / (SMs x groups that the group size and what else is known allow); "
         "SMs of the smallest product of the generation where unknown",
         _estimate,
+        ("launch.resident_groups", "launch.shared"),
         whole=True,
     ),
     Derivation("launch.tail_loss", ("launch.waves",), "1 - waves / waves rounded up", _tail),
