@@ -47,7 +47,7 @@ The exports belong to their authors and are not part of this repository. The com
 {summary}
 
 - **First**, **top three**: the true cause is the first item of the list, or one of the first three.
-- **Empty**: lists without an item although the cure saved something. **False lows**: a first item of another cause that says "at least"
+- **Empty**: lists without an item although the fix saved something. **False lows**: a first item of another cause that says "at least"
   more than {slack:.0%}, or a low end above what was saved.
 - **Inside**: the measured saving lies in the predicted range, give or take {slack:.0%} of the time.
 - **Mean error**, **median width**: of the likely saving and of the range, as fractions of the time.

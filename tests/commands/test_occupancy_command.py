@@ -170,7 +170,7 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
         (["--arch", "gfx906", "--threads", "64", "--regs", "300"], "0 to 256 VGPR per thread"),
         (
             ["--arch", "gfx906", "--threads", "64", "--regs", "8", "--sgpr", "200"],
-            "--sgpr 200: gfx906 allows 0 to 108",
+            "--sgpr 200: gfx906 allows 0 to 112",
         ),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "100K"], "--shared 102400"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "lots"], "--shared 'lots'"),

@@ -136,7 +136,7 @@ def test_one_cause_in_many_passes_is_named(tmp_path: Any) -> None:
     ]
     d = api.diagnose(generic(tmp_path / "six.csv", rows))
     cause = next(f for f in d.findings if f.rule.name == "common-cause")
-    assert "“CROP-bound (colour/blend)” (SOL017)" in cause.message and "6 workloads" in cause.message
+    assert "“ROP-bound (colour)” (SOL017)" in cause.message and "6 workloads" in cause.message
 
 
 def test_a_million_workloads_stay_quick(book: Rulebook) -> None:

@@ -83,3 +83,16 @@ def test_every_input_can_be_made_and_read(kind: str, args: list[str], tmp_path: 
         assert len(list(made.iterdir())) == 2
         made = made / "c00000.csv"
     assert len(reader.read(str(made.parent if kind == "gpu_trace" else made)))
+
+
+def test_coverage_of_stalls_and_words_for_a_disassembler() -> None:
+    def printed(*args: str) -> list[str]:
+        command = [sys.executable, "benchmarks/stalls.py", *args]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    table = printed("sample_captures/ncu-rep")
+    assert "places that wait for a scoreboard: 1 name a producer, 0 say why not, 0 neither" in table
+    assert any(line.split() == ["a", "producer", "is", "found", "100.00%"] for line in table)
+    words = [line.split("\t")[4:] for line in printed("--words", "sample_captures/ncu-rep/transpose.ncu-rep")]
+    assert ["0x50", "0x981", "LDG", "R9", "", "000100", "000000"] in words
+    assert ["0xb0", "0x947", "BRA", "", "0xb0", "000000", "000000"] in words

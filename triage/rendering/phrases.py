@@ -148,6 +148,21 @@ def dark(u: UndiagnosedEntry) -> str:
     return " ".join(sentences)
 
 
+def undiagnosed(dark: UndiagnosedEntry) -> str:
+    """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
+    outside = f"outside all {voice().item}s"
+    reason = f", {time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
+    if dark["uncovered_ns"] == dark["ns"]:
+        reason = f" {outside}"
+    elif dark["count"] and not reason:
+        more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
+        why = "counters not collected" if dark["collect"] else "no measured cause"
+        if dark["top"]:
+            why = f"{said(dark['top']['unit'])} at {number(dark['top']['pct'], '%')}, need not known"
+        reason = f": {short(dark['names'][0], 24)}{more}, {why}"
+    return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
+
+
 def _more(count: int) -> str:
     """` + 4 more`; "" for none."""
     return f" + {count:,} more" if count > 0 else ""

@@ -16,7 +16,6 @@ from triage.document.disambiguate import apart
 from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import UndiagnosedEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -122,7 +121,7 @@ class _Page:
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
         self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
-            grid.add_row(HEADS.not_diagnosed, Text(self._undiagnosed(self.s["dark"]), "yellow"))
+            grid.add_row(HEADS.not_diagnosed, Text(phrases.undiagnosed(self.s["dark"]), "yellow"))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if self.s["duration_ns"]:
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
@@ -143,35 +142,7 @@ class _Page:
         if not entries:
             return
         self.title(HEADS.budgets)
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(max_width=max(self.wide // 4, 12), overflow="fold")
-        grid.add_column(justify="right")
-        grid.add_column(justify="right")
-        grid.add_column(overflow="fold")
-        for e in entries:
-            style = "red" if e["over_ns"] else "green"
-            cells = (
-                short(e["marker"], 60),
-                phrases.time(e["ns"]),
-                f"of {phrases.time(e['allowed_ns'])}",
-                phrases.budget(e),
-            )
-            grid.add_row(*(Text(clean(c), style if i == len(cells) - 1 else "") for i, c in enumerate(cells)))
-        self.console.print(grid)
-
-    def _undiagnosed(self, dark: UndiagnosedEntry) -> str:
-        """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
-        outside = f"outside all {voice().item}s"
-        reason = f", {phrases.time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
-        if dark["uncovered_ns"] == dark["ns"]:
-            reason = f" {outside}"
-        elif dark["count"] and not reason:
-            more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-            why = "counters not collected" if dark["collect"] else "no measured cause"
-            if dark["top"]:
-                why = f"{said(dark['top']['unit'])} at {phrases.number(dark['top']['pct'], '%')}, need not known"
-            reason = f": {short(dark['names'][0], 24)}{more}, {why}"
-        return f"{phrases.time(dark['ns'])} ({percent(dark['share'])}){reason}"
+        self.console.print(terminal_bars.budgets(entries, self.wide))
 
     def todo(self) -> None:
         """The first items of the to-do list, all of them with --full."""

@@ -1,14 +1,20 @@
-"""Bars of the terminal report: the total time by to-do item, and by limiter."""
+"""Bars and grids of the terminal report: the total time by to-do item, by limiter, and against budgets."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rich.table import Table
 from rich.text import Text
 
+from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
+from triage.rendering import phrases
+from triage.rendering.escape import clean, short
 from triage.rendering.labels import HEADS
 
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
@@ -74,3 +80,22 @@ def legend(known: list[LimiterEntry]) -> Text:
         # no-break spaces keep a name and its figure on one line
         text.append(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}".replace(" ", "\u00a0"))
     return text
+
+
+def budgets(entries: Sequence[BudgetEntry], wide: int) -> Table:
+    """Time and allowance of each budget, and what would bring those under that are over. wide: columns of the terminal."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(max_width=max(wide // 4, 12), overflow="fold")
+    grid.add_column(justify="right")
+    grid.add_column(justify="right")
+    grid.add_column(overflow="fold")
+    for e in entries:
+        style = "red" if e["over_ns"] else "green"
+        cells = (
+            short(e["marker"], 60),
+            phrases.time(e["ns"]),
+            f"of {phrases.time(e['allowed_ns'])}",
+            phrases.budget(e),
+        )
+        grid.add_row(*(Text(clean(c), style if i == len(cells) - 1 else "") for i, c in enumerate(cells)))
+    return grid

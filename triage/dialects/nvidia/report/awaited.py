@@ -152,7 +152,7 @@ class Awaited:
         if names not in self._tables:
             pcs, values = summed(*self.found.values(present(self.found, names)))
             self._tables[names] = dict(zip(pcs.tolist(), values.tolist(), strict=True))
-        return self._tables[names].get(pc, 0.0)
+        return max(self._tables[names].get(pc, 0.0), 0.0)
 
     def _producer(self, pc: int, wait: _Wait, share: float) -> Producer:
         code = self.where.instruction(pc)
