@@ -88,3 +88,16 @@ def test_nothing_known_nothing_derived(tmp_path: Path) -> None:
     for metric in ("occupancy.theoretical", "launch.waves", "device.sm_count", "launch.waves_estimate"):
         assert np.isnan(v[metric]).all(), metric
     assert occupancy_text.limiter(v, 0) == occupancy_text.next_step(v, 0) == "(not measured)"
+
+
+def test_rounds_count_every_resource_that_is_known(tmp_path: Path) -> None:
+    """A launch on a GPU that is only known by its architecture: registers, or LDS alone, hold fewer groups than slots do."""
+    launch = {"launch.block_size": 128, "launch.grid_size": 80}
+    bare = float(view(tmp_path / "a.csv", "gfx1151", **launch)["launch.waves_estimate"][0])
+    registers = view(tmp_path / "b.csv", "gfx1151", **launch, **{"launch.registers": 208, "launch.shared": 0})
+    assert float(registers["launch.resident_groups"][0]) == 3
+    by_registers = float(registers["launch.waves_estimate"][0])
+    by_lds = float(
+        view(tmp_path / "c.csv", "gfx1151", **launch, **{"launch.shared": 40_000})["launch.waves_estimate"][0]
+    )
+    assert by_registers == pytest.approx(bare * 8 / 3) and by_lds == pytest.approx(bare * 8)

@@ -227,27 +227,6 @@ def _fitting(view: View) -> float:
     return least if least == float(np.floor(high + 1e-9)) else np.nan
 
 
-def _estimate(view: View) -> Values:
-    """Waves per SM from the group size alone; where the product is not known, for the smallest of its architecture."""
-    device, sms = view.capture.device, view["device.sm_count"]
-    if device is None:
-        return np.nan
-    if not np.isfinite(sms).any():
-        known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
-        if not known:
-            return np.nan
-        sms = float(min(known))
-    model = model_of(device)
-    threads = full(view["launch.block_size"], view.size)
-    if model is None or not np.isfinite(threads).any():
-        return np.nan
-    warps = np.ceil(threads / model.wave_size)
-    # AMD's group slots stand for barriers, which a group of one wave does not need
-    free = (warps <= 1) & isinstance(model.limits, AmdLimits)
-    most = np.where(free, np.inf, model.limits.max_groups)
-    return view["launch.grid_size"] / (sms * np.minimum(np.floor(model.slots / np.maximum(warps, 1)), most))
-
-
 def _wave_size(view: View) -> Values:
     device = view.capture.device
     if device is None:  # every NVIDIA GPU has warps of 32, whichever it is
@@ -372,14 +351,6 @@ DERIVATIONS = (
         "groups / (SMs x groups per SM)",
         lambda g, r, n: g / (n * np.where(r > 0, r, np.nan)),
         ask=("launch.grid_size", *_ASKED),
-    ),
-    Derivation(
-        "launch.waves_estimate",
-        ("launch.grid_size", "launch.block_size"),
-        "groups / (SMs x groups that the group size alone allows); "
-        "SMs of the smallest product of the generation where unknown",
-        _estimate,
-        whole=True,
     ),
     Derivation("launch.tail_loss", ("launch.waves",), "1 - waves / waves rounded up", _tail),
     Derivation(

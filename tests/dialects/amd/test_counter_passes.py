@@ -119,3 +119,20 @@ def test_passes_given_as_files_are_joined_and_runs_to_compare_are_not(tmp_path: 
     (one,) = join.joined([reader.read(f) for f in files])
     assert {"valu.busy", "vram.bytes_read"} <= set(one.facts)
     assert len(join.joined([reader.read(f) for f in (files[0], files[0])])) == 2
+
+
+def test_times_of_older_versions_come_from_the_trace_beside_the_counters(tmp_path: Path) -> None:
+    head = '"Correlation_Id","Dispatch_Id","Agent_Id","Grid_Size","Kernel_Name","Workgroup_Size","SGPR_Count","Counter_Name","Counter_Value"\n'
+    rows = "".join(
+        f'{i},{i},1,65536,"{k}",256,32,"{c}",{i * 10}\n'
+        for i, k in ((4, "a"), (8, "b"))
+        for c in ("SQ_WAVES", "VALUBusy")
+    )
+    (tmp_path / "7_counter_collection.csv").write_text(head + rows)
+    trace = "".join(f'"KERNEL_DISPATCH",1,{i},"{k}",{1000 * i},{1000 * i + 100 * i}\n' for i, k in ((8, "b"), (4, "a")))
+    (tmp_path / "7_kernel_trace.csv").write_text(
+        '"Kind","Agent_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n' + trace
+    )
+    t = read(tmp_path)
+    assert list(t.names) == ["a", "b"] and list(t.columns["gpu.time"].values) == [400, 800]
+    check_provenance(t)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from triage.capture.arrays import Indices, Masks, Names
+from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.source import Source
 from triage.capture.timeline.call_classes import class_of
 from triage.capture.trace_nouns import (
@@ -99,7 +99,7 @@ def _calls(source: Source, ending: str) -> tuple[Calls, list[str]]:
     import pandas as pd
 
     for other in _CALLS:
-        found = _beside(source, ending, other, ["Function", "Thread_Id", "Correlation_Id", *_TIMES])
+        found = beside(source, ending, other, ["Function", "Thread_Id", "Correlation_Id", *_TIMES])
         if found is not None:
             start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
             if start is not None and end is not None:
@@ -119,7 +119,7 @@ def _copies(source: Source, ending: str) -> pd.DataFrame | None:
     import pandas as pd
 
     columns = ["Direction", "Source_Agent_Id", "Destination_Agent_Id", "Correlation_Id", *_TIMES]
-    found = _beside(source, ending, "_memory_copy_trace", columns)
+    found = beside(source, ending, "_memory_copy_trace", columns)
     if found is None:
         return None
     start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
@@ -133,7 +133,7 @@ def _copies(source: Source, ending: str) -> pd.DataFrame | None:
     return pd.DataFrame({"start": start, "end": end, "way": way, "agent": agent, "name": named, "Correlation_Id": found["Correlation_Id"]})  # fmt: skip
 
 
-def _beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.DataFrame | None:
+def beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.DataFrame | None:
     """A table of the same run with these columns as text: `run_kernel_trace.csv` goes with `run_hip_api_trace.csv`."""
     import pandas as pd
 
@@ -150,3 +150,20 @@ def _beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.D
     except (TriageError, ValueError, OSError):  # a companion that cannot be read takes nothing from the export itself
         return None
     return table if len(table) else None
+
+
+def durations(source: Source, ending: str) -> Floats | None:
+    """Time (ns) of each dispatch of a counter table, from the trace beside it by dispatch number; None where they do not match."""
+    import pandas as pd
+
+    found = beside(source, ending, "_kernel_trace", ["Dispatch_Id", *_TIMES])
+    if found is None:
+        return None
+    start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
+    if start is None or end is None or not found["Dispatch_Id"].is_unique:
+        return None
+    with source.open() as f:
+        mine = pd.read_csv(f, dtype=str, keep_default_na=False, usecols=["Dispatch_Id"])["Dispatch_Id"].unique()
+    took = pd.Series((end - start).astype(np.float64), index=found["Dispatch_Id"]).reindex(mine)
+    values: Floats = np.asarray(took, dtype=np.float64)
+    return values if np.isfinite(values).any() else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from triage.capture.capture import Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import agents, long, rocm
 from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
-from triage.dialects.amd.rocprofv3 import passes
+from triage.dialects.amd.rocprofv3 import kernel_trace, passes
 from triage.dialects.tables import wide_table
 
 NAME = "rocprofv3-counters"
@@ -46,7 +46,15 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """The dispatches; raises BadCapture for a header without rows."""
     table, export, first = passes.load(source, ENDING, NAME, options.decimal)
-    if "gpu.time" not in table.columns:
+    if (
+        "gpu.time" not in table.columns
+        and (took := kernel_trace.durations(first, ENDING)) is not None
+        and len(took) == len(table)
+    ):
+        said = "End_Timestamp - Start_Timestamp of the kernel trace"
+        table.columns["gpu.time"] = Column(took, "", unit="ns", formula=said)
+        table.notes.append("times come from the kernel trace of the same run")
+    elif "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")
     agents.add(table, export, first, ENDING)
     return agents.under(source, rocm.finish(table, export, options, names()))
