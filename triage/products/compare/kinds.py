@@ -96,7 +96,8 @@ def kinds(
         real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
     if not any(evidence for _, evidence in found):
-        moved = frame["verdict"] in (FASTER, SLOWER)
+        # many small changes that add up; less than that is one verdict in twenty by noise
+        moved = frame["verdict"] in (FASTER, SLOWER) and abs(frame["change"] or 0.0) > CLOCK
         found = (
             [("real", [f"time per frame {signed(frame['change'] or 0.0)}"])] if moved else [("noise", [_noise(facts)])]
         )
