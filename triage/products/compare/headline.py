@@ -69,7 +69,7 @@ def _unequal(doc: Comparison) -> str:
     text += f" ({row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after)"
     weighted = work["weighted"] or 1.0
     if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
-        text += f", {share(weighted)} weighted by time"
+        text += f", matched ones {share(weighted)} weighted by time"
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
     if rate := work["per_iteration"]:

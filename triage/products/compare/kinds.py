@@ -30,6 +30,7 @@ MANY = 5  # workloads from which a change that all share can be told from one of
 ALL = 0.75  # part of them that must share it
 HALF = 0.5  # of the workloads whose counters move with their times
 ALIKE = 0.35  # part of the common change by which theirs may differ
+UNEVEN = 1.5  # how much further than normal noise a method may move single workloads
 CACHED = 0.05  # points of an L2 hit rate; warm caches add more
 COUNTERS = 0.05  # part of the counters that one side lacks
 CHANCE = 0.01  # of calling noise real
@@ -96,7 +97,8 @@ def kinds(
         real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
     if not any(evidence for _, evidence in found):
-        moved = frame["verdict"] in (FASTER, SLOWER)
+        # many small changes that add up; less than that is one verdict in twenty by noise
+        moved = frame["verdict"] in (FASTER, SLOWER) and abs(frame["change"] or 0.0) > CLOCK
         found = (
             [("real", [f"time per frame {signed(frame['change'] or 0.0)}"])] if moved else [("noise", [_noise(facts)])]
         )
@@ -251,6 +253,7 @@ def _real(facts: Facts, views: Sequence[Floats], relative: bool) -> list[str]:
         for view in views:
             # what counts beside the time, and what all share, scatter by themselves
             own = facts.limit * _scatter(view) if relative or view is not views[0] else 0.0
+            own *= UNEVEN if relative else 1.0
             beyond = beyond & (np.abs(view) > np.maximum(least, own)) & (np.sign(view) == np.sign(views[0]))
     log = views[-1]
     some = sorted(np.flatnonzero(beyond).tolist(), key=lambda i: -abs(log[i]) * facts.weight[i])
@@ -287,9 +290,9 @@ def _flops(sides: tuple[Side, Side], pairs: Pairs) -> Floats:
 
 
 def _scatter(log: Floats) -> float:
-    """Standard deviation of most of these values."""
+    """Standard deviation of most of these values, not less than that of few may be."""
     log = log[np.isfinite(log)]
-    return 1.4826 * float(np.median(np.abs(log - np.median(log)))) if len(log) else 0.0
+    return 1.4826 * (1 + 4 / len(log)) * float(np.median(np.abs(log - np.median(log)))) if len(log) else 0.0
 
 
 def _beyond(verdicts: Verdicts, log: Floats) -> float:
