@@ -26,6 +26,7 @@ class Recorder:
         self.now, self.free, self.number = 1000.0, {STREAM: 0.0, COMM: 0.0}, 1
 
     def row(self, cat: str, name: str, ts: float, dur: float, **args: Any) -> None:
+        """Enter one row, on a stream if its arguments name one, else on the host."""
         place = {"pid": DEVICE, "tid": args["stream"]} if "stream" in args else {"pid": HOST, "tid": HOST}
         times = {"ts": round(ts, 3), "dur": round(dur, 3)}
         self.rows.append({"ph": "X", "cat": cat, "name": name, **place, **times, "args": args})
@@ -51,6 +52,7 @@ class Recorder:
     def operator(
         self, name: str, kernel: str, lasts: float, dims: list[list[int]], kind: str = BF16, host: float = 4
     ) -> None:
+        """One operator that starts one kernel; host: us of the host before its launch."""
         begun = self.now
         self.now += host
         self.launch(kernel, lasts, grid=[1056, 1, 1], block=[256, 1, 1], **{"registers per thread": 64})
@@ -60,6 +62,7 @@ class Recorder:
         self.now += 2
 
     def wait(self, call: str, until: float) -> None:
+        """A call of the host that returns when the device has reached an instant."""
         self.number += 1
         ends = max(until, self.now) + 3
         self.row("cuda_runtime", call, self.now, ends - self.now, correlation=self.number)
