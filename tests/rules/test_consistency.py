@@ -48,7 +48,6 @@ OPPOSES = [
     ("raise hit rates", {"poor-tex-hit-rate"}, "hits do not matter", ONLY_FEWER_INSTRUCTIONS),
     ("add warps", MORE_WARPS, "nothing is left to raise", {"throughput-exhausted"}),
     ("add warps", MORE_WARPS, "copies use no warps", {"copy-range"}),
-    ("overlap other work", {"async-compute-candidate"}, "the GPU is full", {"throughput-exhausted"}),
     ("cut math", {"fp64-on-slow-pipe", "non-fused-arithmetic", "idle-tensor-cores"}, "memory limits", {"memory-limits"}),
     ("larger groups", {"group-slot-limited-warps"}, "smaller groups", {"barrier-stalls"}),
     ("fewer, longer groups", {"launch-rate-limit"}, "more, smaller groups", {"idle-sms"}),

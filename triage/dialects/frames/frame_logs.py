@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.capture import Column, Quality, Table
+from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects.frames import pacing
 from triage.dialects.tables import text_rows
@@ -16,20 +17,41 @@ from triage.ground.phrasing import plural
 _CAPTURE_IT = "capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc to see its passes"
 
 
+def rows_of(source: Source, start: int, headers: Sequence[str]) -> tuple[list[list[str]], list[int], list[Quality]]:
+    """(cells, line numbers, remarks) of the rows below a header, each as long as it; rows of another length are remarked on."""
+    found: list[list[str]] = []
+    lines: list[int] = []
+    uneven: list[int] = []
+    for number, line in source.numbered(1):
+        row = [c.strip() for c in cells(line, source.delimiter)] if number > start and line.strip() else []
+        if not row or row[: len(headers)] == list(headers):
+            continue
+        while len(row) > len(headers) and not row[-1]:  # a delimiter at the end
+            row.pop()
+        if len(row) != len(headers):
+            uneven.append(number)
+        found.append((row + [""] * len(headers))[: len(headers)])
+        lines.append(number)
+    if not uneven:
+        return found, lines, []
+    said = f"{plural(len(uneven), 'row')} with more or fewer cells than the header's {len(headers)}, first in line {uneven[0]}"
+    return found, lines, [Quality("rows-set-aside", said)]
+
+
 def table(
-    name: str, source: Source, label: str, spec: text_rows.Spec, cells: Sequence[Sequence[str]], lines: Sequence[int]
+    name: str, source: Source, label: str, spec: text_rows.Spec, rows: Sequence[Sequence[str]], lines: Sequence[int]
 ) -> Table:
     """Frames as a table named by `label`; raises BadCapture without frames, NotTriageable without any frame time.
 
-    spec, cells, lines: as `text_rows.enter` takes them. Without GPU times the frame time alone is said, and nothing is ranked.
+    spec, rows, lines: as `text_rows.enter` takes them. Without GPU times the frame time alone is said, and nothing is ranked.
     """
-    if not cells:
+    if not rows:
         raise BadCapture(f"{source.path}: header without frames", "record for longer")
-    made = Table(name, [source], np.full(len(cells), label or "frame", dtype=object), {})
+    made = Table(name, [source], np.full(len(rows), label or "frame", dtype=object), {})
     made.lines = np.asarray(lines, dtype=np.int64)
     made.kinds = np.full(len(made), "frame", dtype=object)
     made.collectable = frozenset()
-    text_rows.enter(made, spec, cells)
+    text_rows.enter(made, spec, rows)
     if "present.interval" not in made.columns:
         raise NotTriageable(f"{source.path}: no frame time is a number", "record again")
     busy = made.columns.get("gpu.busy_time")

@@ -51,15 +51,11 @@ def read(source: Source, options: Options) -> Table:
     """One row per sample; raises BadCapture without samples, NotTriageable without frame times."""
     start, headers, gpu = _layout(source)
     source.delimiter = ","
-    rows, lines = [], []
-    for number, line in source.numbered(1):
-        row = [c.strip() for c in cells(line, ",")] if number > start and line.strip() else []
-        if row and row[: len(headers)] != headers and len(row) >= 2:
-            rows.append((row + [""] * len(headers))[: len(headers)])
-            lines.append(number)
+    rows, lines, remarks = frame_logs.rows_of(source, start, headers)
     columns = _COLUMNS | {"frametime": ("present.interval", _unit(rows, headers))}
     spec = [(columns[h][0], h, columns[h][1]) if h in columns else ("", h, "") for h in headers]
     table = frame_logs.table(NAME, source, "frame", spec, rows, lines)
+    table.quality += remarks
     table.device = gpu
     table.unmapped = [h for h in headers if h not in _COLUMNS and h != "fps"]
     return table

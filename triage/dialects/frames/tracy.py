@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table, zones
@@ -22,6 +22,7 @@ CAPTURE = """\
 GPU work.
 """
 _TIME, _START = "GPU execution time", "Time from start of program"
+_LIMITS = (3.6e12, 1e18)  # ns: an hour for a zone, thirty years for its place in time
 _CPU = ("total_ns", "exec_time_ns")
 
 
@@ -58,6 +59,13 @@ def read(source: Source, options: Options) -> Table:
         table.paths = np.array(
             zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), [0] * len(names)), dtype=object
         )
+    figures = [length, *([wide.numbers[start]] if start >= 0 else [])]
+    wrong = np.flatnonzero(
+        np.logical_or.reduce([(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)])
+    )
+    if wrong.size:
+        said = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
+        table.quality.append(Quality("impossible-value", said, int(wrong[0])))
     table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
     table.collectable = frozenset()
     table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")

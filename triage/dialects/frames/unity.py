@@ -76,11 +76,7 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(
             f"{source.path}: frame times of two Unity captures side by side", "export each one's Single Frame Times"
         )
-    rows, lines = [], []
-    for number, line in source.numbered(1):
-        if number > start and line.strip():
-            rows.append(([c.strip() for c in cells(line, source.delimiter)] + [""] * len(headers))[: len(headers)])
-            lines.append(number)
+    rows, lines, remarks = frame_logs.rows_of(source, start, headers)
     spec = []
     taken: set[str] = set()
     for place, (header, word) in enumerate(zip(headers, plain, strict=True)):
@@ -89,6 +85,7 @@ def read(source: Source, options: Options) -> Table:
         spec.append((metric if metric not in taken else "", header, "s" if seconds else "ms"))
         taken.add(metric)
     table = frame_logs.table(NAME, source, "frame", spec, rows, lines)
+    table.quality += remarks
     table.unmapped = [h for (metric, h, _) in spec if not metric and "frame" not in h.lower()]
     return table
 

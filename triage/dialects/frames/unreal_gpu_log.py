@@ -32,7 +32,7 @@ _PREFIX_RE = re.compile(
 )
 _EVENT_RE = re.compile(r"^( *)(\d{1,3}\.\d)% *(\d{1,9}\.\d+) ?ms(?: \+ [\d.]+ Wait)? {1,4}(\S.*)$")
 _STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
-_STAT_RE = re.compile(r"(\d+) (draw|prim|vert|dispatch|group)")
+_STAT_RE = re.compile(r"(?<!\d)(\d{1,12}) (draw|prim|vert|dispatch|group)")
 _TIME_RE = re.compile(r"^ *(\d{1,9}\.\d+) ms *$")
 _SPEC = (
     ("", "event", ""),

@@ -72,30 +72,38 @@ def read(source: Source, options: Options) -> Table:
     samples: dict[str, dict[str, list[float]]] = {}
     first: dict[str, int] = {}
     unused: dict[str, None] = {}
+    odd = 0
     for number, process, name, text in _samples(source):
         metric, opposite = adreno_names.metric_of(name)
         value = _number(text)
+        odd += value is None
         if metric and value is not None:
             value = value * 0.01 if "%" in name or opposite else value
             samples.setdefault(process, {}).setdefault(f"{metric}\t{name}", []).append(1 - value if opposite else value)
             first.setdefault(process, number)
-        elif not metric and len(unused) < 1_000:
+        elif name and not metric and len(unused) < 1_000:
             unused[name[:80]] = None
     if not samples:
         raise NotTriageable(
             f"{source.path}: Adreno series without metrics of GPU units",
             "record % Shaders Busy, % Texture Fetch Stall and the like",
         )
-    return _aggregate(source, samples, first, list(unused))
+    table = _aggregate(source, samples, first, list(unused))
+    if odd:
+        table.quality.append(Quality("not-a-number", f"{plural(odd, 'sample')} without a readable value left out"))
+    return table
 
 
 def _samples(source: Source) -> Iterator[tuple[int, str, str, str]]:
     """(line, process, metric, value) of each sample."""
     if places := _columns(source):
         process, metric, value = places
+        wide = len(wide_table.header(source)[1])
         for number, line in source.numbered(2):
             row = cells(line, source.delimiter) if line.strip() and number > 1 else []
-            if len(row) > max(places):
+            if row and len(row) != wide:
+                yield number, "", "", ""  # no telling which cell is which
+            elif row:
                 yield number, row[process].strip()[:200], row[metric].strip(), row[value]
     else:
         for number, line in source.numbered(1):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
 
 NAME = "intel-measure"
 SIGN = ("draw_start", "draw start", "drawstart")
@@ -21,6 +24,7 @@ CAPTURE = """\
 `time_us` is the time; `ms` is the mesh shader.
 """
 _KINDS = {"draw": "draw", "compute": "compute", "dispatch": "compute", "blit": "copy", "copy": "copy", "clear": "fullscreen", "resolve": "fullscreen"}  # fmt: skip
+_HASH_RE = re.compile(r"(?:0x)?[0-9a-fA-F]*")
 _SHADERS = ("vs", "tcs", "tes", "gs", "ms", "ts", "fs", "cs")  # hashes of the bound shaders, not times
 
 
@@ -64,6 +68,11 @@ def read(source: Source, options: Options) -> Table:
         shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
     table = Table(NAME, [source], np.array(shown, dtype=object), {}, first_line=wide.first_line, lines=wide.lines)
     table.quality += wide.quality
+    numbered = [c for c in (frame, target, *hashes) if c >= 0]
+    strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
+    if strange:
+        said = f"{plural(len(strange), 'frame, pass or shader')} without a number or hash"
+        table.quality.append(Quality("not-a-number", said, strange[0]))
     frames = [str(f).strip() for f in wide.texts[frame]]
     if len(set(frames)) > 1:
         table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)

@@ -10,7 +10,7 @@ import re
 
 from triage.capture.source import Source
 
-_TITLE_RE = re.compile(r"\s*(?:Hottest|Top) (?:GPU )?Computing Tasks\b", re.IGNORECASE)
+_TITLE_RE = re.compile(r"\s{0,40}(?:Hottest|Top) (?:GPU )?Computing Tasks\b", re.IGNORECASE)
 _RULE_RE = re.compile(r"\s*-{3,}(?:\s+-{3,})+\s*")
 _VALUE_RE = re.compile(r"\s*([-+]?[\d.,]+)\s*(?:s|sec|%)\s*")
 _LAMBDA_RE = re.compile(r"typeinfo name for\s+")

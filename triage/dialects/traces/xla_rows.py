@@ -12,7 +12,7 @@ from typing import Any
 
 Row = dict[str, Any]
 GPU_RE = re.compile(r"/device:GPU:(\d{1,6})\b")
-_FIELD_RE = re.compile(r"(\w+):([^\s]+)")
+_FIELD_RE = re.compile(r"(?<!\w)(\w{1,64}):(\S+)")
 _WAY = {("device", "device"): "DtoD", ("device", "host"): "DtoH", ("host", "device"): "HtoD"}
 
 
