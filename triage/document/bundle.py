@@ -157,7 +157,7 @@ class Bundle:
     to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in their order.
     workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory at once. rows:
     findings as table rows (columns: finding_rows.COLUMNS). ways: decision paths, None where they were not asked for.
-    rooflines: workload id -> place under the roofs. counts: workload id -> absolute counts, of the longest. rules, causes: id -> its reference page. chosen: --top limits what is
+    rooflines: workload id -> place under the roofs. counts: absolute counts, in the order of workloads. rules, causes: id -> its reference page. chosen: --top limits what is
     listed. item: what reports call a workload: marker, kernel, application. whose: in whose words (terminology.Voice.names).
     """
 
@@ -173,7 +173,7 @@ class Bundle:
     rows: list[Row] = field(default_factory=list)
     ways: Ways | None = None
     rooflines: Mapping[str, RooflineEntry] = field(default_factory=dict)
-    counts: Mapping[str, list[CountEntry]] = field(default_factory=dict)
+    counts: Sequence[list[CountEntry]] = ()
     rules: Mapping[str, RuleEntry] = field(default_factory=dict)
     causes: Mapping[str, CauseEntry] = field(default_factory=dict)
     chosen: bool = False

@@ -75,7 +75,6 @@ class CountEntry(TypedDict):
     """An absolute count of one workload, in canonical units. derived: computed, not exported."""
 
     metric: str
-    label: str
     value: float
     unit: str
     derived: bool

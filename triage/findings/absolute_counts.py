@@ -1,8 +1,9 @@
-"""Absolute counts of the longest workloads: a ratio of a small thing is small, and only its count tells."""
+"""Absolute counts of workloads: a ratio of a small thing is small, and only its count tells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from triage import schema
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.page_entries import CountEntry
 
-MAX_WORKLOADS = 20  # whose counts are fetched, the longest
 METRICS = (
     "launch.grid_size", "launch.block_size", "launch.registers", "launch.shared_static", "launch.shared_dynamic", "inst.executed",
     "vram.bytes_read", "vram.bytes_written", "work.needed_bytes", "l2.sectors", "global_load.requests", "global_load.sectors",
@@ -19,26 +19,39 @@ METRICS = (
 )  # fmt: skip
 
 
-def counts(outcomes: Sequence[Outcomes]) -> dict[str, list[CountEntry]]:
-    """Workload id -> the counts that are known, measured or derived; of the MAX_WORKLOADS longest workloads of all captures."""
-    longest = sorted(
-        (
-            (-float(own), n, i)
-            for n, o in enumerate(outcomes)
-            for i, own in enumerate(np.nan_to_num(o.capture.self_ns[o.rows]))
-        )
-    )[:MAX_WORKLOADS]
-    return {outcomes[n].ids[int(outcomes[n].rows[i])]: _of(outcomes[n], i) for _, n, i in longest}
+class Counts(Sequence[list[CountEntry]]):
+    """The counts of each shown workload that are known, measured or derived; worked out when they are asked for."""
+
+    def __init__(self, outcomes: Sequence[Outcomes]) -> None:
+        self._outcomes = outcomes
+
+    def __len__(self) -> int:
+        return sum(len(o.rows) for o in self._outcomes)
+
+    @overload
+    def __getitem__(self, i: int) -> list[CountEntry]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[list[CountEntry]]: ...
+    def __getitem__(self, i: int | slice) -> list[CountEntry] | list[list[CountEntry]]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        for o in self._outcomes:
+            if 0 <= i < len(o.rows):
+                return _of(o, int(o.rows[i]))
+            i -= len(o.rows)
+        raise IndexError(i)
 
 
-def _of(o: Outcomes, i: int) -> list[CountEntry]:
-    found: list[CountEntry] = []
-    for metric in METRICS:
-        values = np.broadcast_to(o.view[metric], o.view.size)
-        if np.isfinite(values[i]):
-            m = schema.get(metric)
-            derived = metric not in o.capture.facts or bool(np.isnan(o.capture.facts[metric][o.rows][i]))
-            found.append(
-                {"metric": metric, "label": m.label, "value": float(values[i]), "unit": m.unit, "derived": derived}
-            )
-    return found
+def _of(o: Outcomes, workload: int) -> list[CountEntry]:
+    view, facts = o.view.part([workload]), o.capture.facts
+    values = {m: float(np.broadcast_to(view[m], 1)[0]) for m in METRICS}
+    return [
+        {
+            "metric": m,
+            "value": value,
+            "unit": schema.get(m).unit,
+            "derived": m not in facts or not np.isfinite(facts[m][workload]),
+        }
+        for m, value in values.items()
+        if np.isfinite(value)
+    ]

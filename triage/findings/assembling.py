@@ -16,7 +16,7 @@ from triage.document.bundle import Bundle
 from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RuledOutEntry
 from triage.document.page_entries import RooflineEntry
 from triage.findings import frame_entries, pass_entries, reference_entries
-from triage.findings.absolute_counts import counts
+from triage.findings.absolute_counts import Counts
 from triage.findings.cause_chains import Causes
 from triage.findings.decision_paths import Ways
 from triage.findings.finding_types import Finding
@@ -96,7 +96,7 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
         quality=frame_entries.quality(d),
         rows=[f.row for f in made.findings],
         ways=Ways(d, outcomes) if ways else None,
-        counts=counts(outcomes),
+        counts=Counts(outcomes),
         rooflines=_rooflines(outcomes) if ways else {},
         rules=reference_entries.rules(d, {r["rule"] for r in (*listed, *excluded)}),
         causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo}),

@@ -19,19 +19,14 @@ from triage.rendering.findings_csv import Write
 
 MAX_CHARS = 2_000  # of one workload
 MAX_WORKLOADS = 12  # the longest of each verdict
+MAX_COUNTED = 20  # workloads with their absolute counts, the longest of all
 MAX_NAME = 160
-MEANING = dict(
-    zip(
-        VERDICT_CLASSES,
-        (
-            "measured mechanism",
-            "likely by an indirect way, unproven",
-            "no verdict: silence is no health",
-            "needed work at a roof that no rewrite passes",
-        ),
-        strict=True,
-    )
-)
+MEANING = {
+    "fix": "measured mechanism",
+    "suspect": "likely by an indirect way, unproven",
+    "not-diagnosed": "no verdict: silence is no health",
+    "at-limit": "needed work at a roof that no rewrite passes",
+}
 
 
 def brief(b: Bundle, write: Write) -> None:
@@ -52,15 +47,17 @@ def brief(b: Bundle, write: Write) -> None:
     findings: dict[str, list[FindingEntry]] = {}
     for f in b.findings:
         findings.setdefault(f["workload"], []).append(f)
-    works = sorted(range(len(b.workloads)), key=lambda i: -(b.workloads.field("self_ns")[i] or 0.0))
-    verdict_of = b.workloads.field("verdict_class")
+    own, verdict_of = b.workloads.field("self_ns"), b.workloads.field("verdict_class")
+    longest = sorted(range(len(own)), key=lambda i: -(own[i] or 0.0))
+    counted = set(longest[:MAX_COUNTED])
     for verdict in VERDICT_CLASSES:
-        mine = [i for i in works if verdict_of[i] == verdict]
+        mine = [i for i in longest if verdict_of[i] == verdict]
         if mine:
             write(f"\n== {verdict}: {plural(len(mine), b.item)}, {MEANING[verdict]}\n")
         for i in mine[:MAX_WORKLOADS]:
             w = b.workloads[i]
-            write(_fitting(_workload(b, w, findings.get(w["id"], []), items.get(w["id"]))) + "\n")
+            counts = b.counts[i] if i in counted else []
+            write(_fitting(_workload(b, w, counts, findings.get(w["id"], []), items.get(w["id"]))) + "\n")
         if len(mine) > MAX_WORKLOADS:
             write(f"({len(mine) - MAX_WORKLOADS} more, shorter)\n")
 
@@ -85,7 +82,9 @@ def _fitting(lines: Iterator[str]) -> str:
     return "\n".join(out)
 
 
-def _workload(b: Bundle, w: WorkloadEntry, found: list[FindingEntry], item: ItemEntry | None) -> Iterator[str]:
+def _workload(
+    b: Bundle, w: WorkloadEntry, counts: list[CountEntry], found: list[FindingEntry], item: ItemEntry | None
+) -> Iterator[str]:
     calls = f" x{w['calls']:g}" if (w["calls"] or 1) > 1 else ""
     yield f"{short(clean(w['name']), MAX_NAME)}{calls}: {phrases.time(w['self_ns'])} ({percent(w['share'] or 0.0)})"
     root = next(iter(w["chain"]), "")
@@ -101,8 +100,8 @@ def _workload(b: Bundle, w: WorkloadEntry, found: list[FindingEntry], item: Item
             yield f"    {clean(phrases.check(e))}"
     if units := [u for u in w["sol"] if u["pct"] is not None]:
         yield f"  units: {phrases.sol(w, len(units))}"
-    if known := b.counts.get(w["id"]):
-        yield f"  counts: {', '.join(map(_count, known))}"
+    if counts:
+        yield f"  counts: {', '.join(map(_count, counts))}"
     for o in w["second_opinion"][:2]:
         gain = f", speedup {o['speedup']:g} %" if o["speedup"] else ""
         yield f"  {o['tool']} says: {o['rule']}{gain}: {short(clean(o['text']), 160)}"
