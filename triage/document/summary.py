@@ -67,7 +67,7 @@ def summarise(b: Bundle) -> Summary:
     """Return what every report begins with; each number in it is a sum over listed findings or workloads."""
     doc = b.view
     frame, items = doc["frame"], todo_items(b.todo, doc)
-    total = frame["duration_ns"]
+    total, dark = frame["duration_ns"], undiagnosed_time(doc)
 
     def amount(ns: float | None) -> AmountEntry:
         return {"ns": ns, "share": ns / total if total and ns is not None else None}
@@ -87,9 +87,9 @@ def summarise(b: Bundle) -> Summary:
         "blind": missing_counters(doc),
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, items, b.item, accepted=len(items) < len(b.todo)),
-        "unjudged": unjudged(doc),
+        "unjudged": unjudged(frame, dark),
         "timeline": timeline(frame),
-        "dark": undiagnosed_time(doc),
+        "dark": dark,
         "finished": time_at_limit(doc),
         "collect_all": frame["collect_all"],
         "unlisted": frame["findings_total"] - frame["findings_listed"],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
 from triage.document.entries import FrameEntry, Result, UnitEntry
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
+MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
 
@@ -46,27 +48,15 @@ def is_unjudged(frame: FrameEntry) -> bool:
     return bool(total and ns and ns >= MIN_UNDIAGNOSED_SHARE * total)
 
 
-def unjudged(doc: Result) -> UnjudgedEntry | None:
-    """Time of workloads without counters to decide, and the command that diagnoses most of it; None where it is little."""
-    frame = doc["frame"]
-    if not is_unjudged(frame):
+def unjudged(frame: FrameEntry, dark: UndiagnosedEntry | None) -> UnjudgedEntry | None:
+    """Time of workloads without counters to decide, and the command that diagnoses most of it; None where it is little.
+
+    dark: `undiagnosed_time` of the same result.
+    """
+    if dark is None or not is_unjudged(frame):
         return None
     total, ns = frame["duration_ns"] or 1.0, frame["time_by_verdict"]["not-diagnosed"] or 0.0
-    top = _pressed(doc, _undiagnosed(doc))
-    return {"ns": ns, "share": ns / total, "top": top, "collect": frame["unjudged_collect"]}
-
-
-def _pressed(doc: Result, mine: list[int]) -> UnitEntry | None:
-    """The busiest unit of the first of these workloads, if it is under pressure."""
-    units = doc["workloads"][mine[0]]["sol"] if mine else []
-    return next((u for u in units if (u["pct"] or 0.0) >= MIN_PRESSURE), None)
-
-
-def _undiagnosed(doc: Result) -> list[int]:
-    """Positions of the workloads that are not diagnosed, longest first."""
-    verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
-    mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
-    return sorted(mine, key=lambda i: -own[i])
+    return {"ns": ns, "share": ns / total, "top": dark["top"], "collect": dark["collect"]}
 
 
 def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
@@ -76,13 +66,16 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     ns = (frame["time_by_verdict"]["not-diagnosed"] or 0) + uncovered
     if not total or ns < 0.0005 * total:
         return None
-    mine = _undiagnosed(doc)
+    verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
+    mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
+    largest = [doc["workloads"][i] for i in nlargest(MAX_NAMES, mine, key=lambda i: own[i])]
+    units = largest[0]["sol"] if largest else []
     return {
         "ns": ns,
         "share": ns / total,
-        "top": _pressed(doc, mine),
+        "top": next((u for u in units if (u["pct"] or 0.0) >= MIN_PRESSURE), None),
         "uncovered_ns": uncovered,
-        "names": [doc["workloads"][i]["name"] for i in mine[:3]],
+        "names": [w["name"] for w in largest],
         "count": len(mine),
         "collect": frame["unjudged_collect"],
     }
