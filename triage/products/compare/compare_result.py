@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from triage.document.numbers import number
+
 SCHEMA = "triage-compare/1"
 
 
@@ -113,6 +115,17 @@ class Row(TypedDict):
     ratio: float | None
 
 
+def row(what: str, unit: str, before: float, after: float) -> Row:
+    """One figure, rounded."""
+    return {
+        "what": what,
+        "unit": unit,
+        "before": number(before, 1),
+        "after": number(after, 1),
+        "ratio": number(after / before, 4) if before else None,
+    }
+
+
 class Rate(TypedDict):
     """Time of one iteration on both sides. unit: step, frame or sequence (of so many kernels). outliers: in words."""
 
@@ -125,7 +138,7 @@ class Rate(TypedDict):
 class Work(TypedDict):
     """Amounts of work on both sides. what, ratio: the amount that stands for all, after / before; unequal: beyond 1 %.
 
-    weighted: calls after / before, each at its time before. window: length of what was measured, after / before.
+    weighted: calls after / before, each at its time before. window: measured length, after / before.
     per_launch: change of the time of as many calls as before; per_unit: of the time per `what`, where that is no call.
     """
 

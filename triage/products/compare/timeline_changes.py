@@ -8,9 +8,8 @@ from statistics import median
 from triage.capture.timeline.targets import targets
 from triage.capture.trace_nouns import GAPS, Timeline
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.document.numbers import number
 from triage.ground.gap_reasons import GAP_WORDS
-from triage.products.compare.compare_result import Row
+from triage.products.compare.compare_result import Row, row
 
 KERNELS = 10  # whose totals are listed
 
@@ -24,7 +23,7 @@ def timeline(before: Diagnosis, after: Diagnosis) -> list[Row]:
     for what, unit, of in _measures():
         a, b = (median(of(t) for t in side) for side in sides)
         if a or b:
-            out.append(_row(what, unit, a, b))
+            out.append(row(what, unit, a, b))
     return out + _kernels(before, after)
 
 
@@ -61,14 +60,4 @@ def _kernels(before: Diagnosis, after: Diagnosis) -> list[Row]:
         sides.append(found)
     a, b = ({name: median(times) for name, times in found.items()} for found in sides)
     named = sorted({*a, *b}, key=lambda n: (-max(a.get(n, 0.0), b.get(n, 0.0)), n))[:KERNELS]
-    return [_row(f"kernel {n}", "ns", a.get(n, 0.0), b.get(n, 0.0)) for n in named]
-
-
-def _row(what: str, unit: str, before: float, after: float) -> Row:
-    return {
-        "what": what,
-        "unit": unit,
-        "before": number(before, 1),
-        "after": number(after, 1),
-        "ratio": number(after / before, 4) if before else None,
-    }
+    return [row(f"kernel {n}", "ns", a.get(n, 0.0), b.get(n, 0.0)) for n in named]

@@ -14,7 +14,7 @@ from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.document.numbers import number
 from triage.ground.columns import is_column
-from triage.products.compare.compare_result import Rate, Row, Work
+from triage.products.compare.compare_result import Rate, Row, Work, row
 from triage.products.compare.iterations import Iterations, iterations
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import SHAPE, Side
@@ -51,12 +51,12 @@ def work(
     rows: list[Row] = []
     for what, (unit, count) in before.counts.items():
         if what in after.counts:
-            rows.append(_row(what, unit, count, after.counts[what][1]))
+            rows.append(row(what, unit, count, after.counts[what][1]))
     loops = [before.loops, after.loops]
     # sequences of other kernels are other iterations
     alike = all(loops) and {(x.unit, x.kernels) for x in loops[0]} == {(x.unit, x.kernels) for x in loops[1]}
     if alike:
-        rows.insert(0, _row(f"{loops[0][0].unit}s", "count", *(median(len(x.times) for x in side) for side in loops)))
+        rows.insert(0, row(f"{loops[0][0].unit}s", "count", *(median(len(x.times) for x in side) for side in loops)))
     weighted = _weighted(sides, pairs, verdicts)
     most = _chief(rows, weighted)
     ratio = most["ratio"] if most else None
@@ -93,16 +93,6 @@ def _weighted(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> flo
     first = np.nansum(np.where(some, verdicts.before_ns * before, verdicts.before_ns))
     second = np.nansum(np.where(some, verdicts.before_ns * after, verdicts.before_ns))
     return float(second / first) if first > 0 else 1.0
-
-
-def _row(what: str, unit: str, before: float, after: float) -> Row:
-    return {
-        "what": what,
-        "unit": unit,
-        "before": number(before, 1),
-        "after": number(after, 1),
-        "ratio": number(after / before, 4) if before else None,
-    }
 
 
 def _side(d: Diagnosis) -> Found:
