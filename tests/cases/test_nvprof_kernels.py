@@ -60,7 +60,7 @@ def diagnosed(path: Path, metrics: dict[str, str]) -> tuple[str, set[str]]:
 @pytest.mark.parametrize("cause", ILL)
 def test_the_cause_leads(cause: str, tmp_path: Path) -> None:
     lead, causes = diagnosed(tmp_path / "metrics.csv", WELL | ILL[cause])
-    # a busy DRAM whose needed bytes nobody counted promises nothing, and is said all the same
+    # a busy DRAM whose needed bytes were not counted promises nothing, and is said all the same
     assert lead == cause or (cause == "vram-bandwidth" and not lead and cause in causes)
 
 

@@ -1,4 +1,4 @@
-"""Owners of kernels by name: every pattern finds its example, none takes the user's own kernels for somebody else's."""
+"""Owners of kernels by name: every pattern finds its example, none takes the user's own kernels for another's."""
 
 from __future__ import annotations
 

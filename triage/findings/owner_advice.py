@@ -19,7 +19,7 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, object]]]:
 
 
 def owner_advice(kernel: str) -> list[str]:
-    """What to do about a kernel of somebody else; [] for the user's own and for work that is set aside."""
+    """What to do about a kernel that the user cannot change; [] for the user's own and for work that is set aside."""
     owner = owner_of(kernel)
     if owner is None or owner.is_aside:
         return []

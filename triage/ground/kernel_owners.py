@@ -10,7 +10,7 @@ from pathlib import Path
 
 _FILE = Path(__file__).with_suffix(".toml")
 _ANONYMOUS_RE = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
-MAX_NAME = 4096  # characters; a longer name is nobody's
+MAX_NAME = 4096  # characters; a longer name has no owner
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import statistics
 from collections.abc import Iterable, Sequence
 
 from triage import schema
@@ -45,11 +44,12 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
     """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
     if not entries:
         return ""
+    from statistics import median  # takes milliseconds to import, and only traces have steps
+
     worst = max(entries, key=lambda e: e["ns"])
     if len(entries) == 1:
         return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
-    median = statistics.median(e["ns"] for e in entries)
-    return f"{len(entries):,} steps: median {time(median)}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+    return f"{len(entries):,} steps: median {time(median(e['ns'] for e in entries))}, slowest {clean(worst['name'])} {time(worst['ns'])}"
 
 
 def ranks(entries: Sequence[RankEntry] | None) -> str:

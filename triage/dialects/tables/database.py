@@ -123,7 +123,7 @@ class Database:
         dtype = np.dtype([*((f"c{i}", np.int64) for i in range(len(keys))), ("v", np.float64)])
         number = _quoted(value)
         cells = ", ".join(_whole(_quoted(k)) for k in keys)
-        with self._guard():  # 9e999 is infinity: what is no number
+        with self._guard():  # 9e999 is infinity, a text is no number
             found = self._connection.execute(
                 f"select {cells}, case when typeof({number}) in ('integer', 'real') then cast({number} as real) else 9e999 end"
                 f" from {_quoted(table)}"
