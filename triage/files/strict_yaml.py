@@ -16,6 +16,7 @@ from triage.files import bounded
 from triage.ground.errors import RuleError, TriageError
 
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 65_536, 12, 5_000
+_TOO_DEEP = "nested too deeply or too large"
 _TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "null"))
 # Without libyaml the same in Python. Text only: what a plain scalar means is decided below.
 _Loader: type[yaml.CBaseLoader] | type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -75,6 +76,8 @@ def loads(text: str, name: str) -> Mapping:
         return _Events(name, loader).document()
     except yaml.MarkedYAMLError as e:
         line = e.problem_mark.line + 1 if e.problem_mark else 1
+        if "nesting depth" in (e.problem or ""):  # libyaml's own bound, of PyYAML 6.0.4 on
+            raise RuleError(name, line, _TOO_DEEP) from None
         raise RuleError(name, line, f"not valid YAML ({e.problem or e.context or 'syntax'})") from None
     except (yaml.YAMLError, ValueError) as e:
         raise RuleError(name, 1, f"not valid YAML ({str(e).splitlines()[0]})") from None
@@ -108,7 +111,7 @@ class _Events:
         if isinstance(event, yaml.AliasEvent):
             raise self.wrong(event, "anchors and aliases are not allowed", "write the value out")
         if depth > MAX_DEPTH or self.count > MAX_NODES:
-            raise self.wrong(event, "nested too deeply or too large")
+            raise self.wrong(event, _TOO_DEEP)
         self.untagged(event)
         if isinstance(event, yaml.ScalarEvent):
             value: str = event.value
