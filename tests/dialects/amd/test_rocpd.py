@@ -177,6 +177,21 @@ def test_one_of_two_stamps_is_no_time(tmp_path: Path) -> None:
         rocpd.read(Source("x.db", data.replace(b"end_id", b"enx_id")), Options())
 
 
+@pytest.mark.parametrize("column", [b"name_id", b"kernel_id", b"dst_agent_id", b"src_agent_id"])
+def test_a_column_of_ids_that_is_gone_is_not_known(tmp_path: Path, column: bytes) -> None:
+    data = database(tmp_path / "r.db", False).read_bytes()
+    table = rocpd.read(Source("x.db", data.replace(column, column[:-1] + b"x")), Options())
+    assert table.trace is not None
+    assert len(table) == len(rocpd.read(Source("r.db", data), Options()))
+
+
+def test_regions_without_a_table_of_strings_have_no_names(tmp_path: Path) -> None:
+    data = database(tmp_path / "r.db", False).read_bytes()
+    table = rocpd.read(Source("x.db", data.replace(b"rocpd_string", b"rocpd_strinx")), Options())
+    assert table.trace is not None
+    assert len(table.trace.calls.start) == 0  # what a call does is told by its category
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(

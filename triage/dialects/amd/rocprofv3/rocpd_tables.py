@@ -103,6 +103,9 @@ class Run:
         found = pd.DataFrame(self.db.numbers(table, (*wanted, *columns)) if table else {})
         if not len(found):
             return pd.DataFrame({c: np.zeros(0, dtype=np.int64) for c in (*wanted, *columns, "row", "stream", "key")})
+        for c in columns:  # a damaged database may lack any of them: what they refer to is then not known
+            if c.endswith("_id") and c not in found:
+                found[c] = MISSING
         found["row"] = np.arange(len(found))
         if "start" not in found and self._stamps is not None and {"start_id", "end_id"} <= set(found):
             for side in ("start", "end"):
@@ -127,7 +130,8 @@ class Run:
     def strings(self, ids: pd.Series[Any]) -> pd.Series[str]:
         """Texts of numbers in the table of strings."""
         known = self.db.strings(self.table("rocpd_string"), ids.unique(), value="string")
-        return ids.map(known).fillna("").astype(str)
+        # without any text the result would be of floats, which take no text
+        return ids.map(known).astype(object).fillna("").astype(str)
 
     def calls(self) -> tuple[Calls, Indices, Nest | None]:
         """(calls of the runtime, the key of each, the markers of the program)."""
