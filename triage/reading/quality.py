@@ -161,7 +161,7 @@ def timeline(t: Timeline) -> list[Quality]:
     out = []
     span = max(d.span_ns for d in t.devices)
     if t.is_short:
-        text = f"{len(t.own_ns)} operations in {show(float(span), 'ns')}: timeline too short to generalise"
+        text = f"{plural(len(t.own_ns), 'operation')} in {show(float(span), 'ns')}: timeline too short to generalise"
         if not t.has_judged_gaps:
             text += ", idle time not judged"
         out.append(Quality("short-timeline", text))
