@@ -83,7 +83,7 @@ def _span(frame: FrameEntry, item: str) -> str:
         for i in t["idle"]
         if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
-    return f"{over}, {t['busy'] * 100:.0f} % busy{''.join(dark)}"
+    return f"{over}, {percent(t['busy'])} busy{''.join(dark)}"
 
 
 def _place(c: TodoItem) -> str:
