@@ -1,0 +1,46 @@
+"""Devices of a trace in the brief: span, busy and idle time, copies and kernels, as absolute numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from triage.document.trace_entries import DeviceEntry
+from triage.ground.gap_reasons import GAP_WORDS
+from triage.ground.phrasing import percent, plural
+from triage.ground.units import show
+from triage.rendering import phrases
+from triage.rendering.escape import clean
+
+MAX_DEVICES = 4
+
+
+def timeline(devices: Mapping[str, DeviceEntry]) -> Iterator[str]:
+    """Lines per device."""
+    for name, d in list(devices.items())[:MAX_DEVICES]:
+        yield f"device {clean(name)} {clean(d['name'] or '')}: {_time(d)}"
+        yield f"  {_work(d)}"
+    if len(devices) > MAX_DEVICES:
+        yield f"({len(devices) - MAX_DEVICES} more devices)"
+
+
+def _time(d: DeviceEntry) -> str:
+    """Span, busy and idle time, by what the host did meanwhile."""
+    idle = [f"{GAP_WORDS[g['cause']].name} {phrases.time(g['total_ns'])}" for g in d["gaps"] if g["total_ns"]]
+    share = f" ({percent(d['busy_ns'] / d['span_ns'])})" if d["span_ns"] else ""
+    why = ": " + ", ".join(idle) if idle else ""
+    gaps = plural(d["gap_count"], "gap")
+    return f"span {phrases.time(d['span_ns'])}, busy {phrases.time(d['busy_ns'])}{share}, idle {phrases.time(d['idle_ns'])} in {gaps}{why}"
+
+
+def _work(d: DeviceEntry) -> str:
+    """Kernels, copies and collectives."""
+    parts = [f"kernels {d['kernels']:,} for {phrases.time(d['kernel_ns'])}"]
+    if d["median_kernel_ns"]:
+        parts.append(f"median kernel {phrases.time(d['median_kernel_ns'])}")
+    if d["copies"]:
+        moved = f"{show(d['h2d_bytes'], 'byte')} to, {show(d['d2h_bytes'], 'byte')} from the device"
+        hidden = f"{phrases.time(d['copy_hidden_ns'])} of it under kernels"
+        parts.append(f"copies {d['copies']:,} for {phrases.time(d['copy_busy_ns'])}, {hidden} ({moved})")
+    if d["comm_ns"]:
+        parts.append(f"collectives {phrases.time(d['comm_ns'])}, {phrases.time(d['exposed_comm_ns'])} of it exposed")
+    return "; ".join([*parts, plural(d["streams"], "stream")])
