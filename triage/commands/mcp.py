@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from triage.products.settings import Settings
 
 
+MAX_PORT = 65_535
+
+
 @click.command(cls=Command)
 @click.argument("folders", type=_types.Captures("dir"), callback=_types.flat, nargs=-1, metavar="[FOLDER...]")
-@click.option("--http", type=click.IntRange(1, 65_535), metavar="PORT", help="Serve http://127.0.0.1:PORT/mcp instead.")
+@click.option("--http", type=_types.Whole(1), metavar="PORT", help="Serve http://127.0.0.1:PORT/mcp instead.")
 @_common.settings(_common.knowledge)
 def command(folders: tuple[str, ...], http: int | None, settings: Settings) -> int:
     """Serve brief, diagnose, explain, compare, facts, occupancy and next_capture to an agent, over stdin and stdout.
@@ -29,6 +32,8 @@ def command(folders: tuple[str, ...], http: int | None, settings: Settings) -> i
     from triage.commands import _mcp_server
     from triage.commands._agent import Tools
 
+    if (http or 1) > MAX_PORT:
+        raise TriageError(f"--http {http}: expected 1 to {MAX_PORT}")
     real = [Path(os.path.realpath(f)) for f in folders or (".",)]
     for given, folder in zip(folders, real, strict=False):
         if not folder.is_dir():
