@@ -24,12 +24,13 @@ COUNTS = (
     "vram.bytes_read", "vram.bytes_written", "work.needed_bytes", "l2.sectors", "global_load.requests", "global_load.sectors",
     "global_store.requests", "global_store.sectors", "global_access.sectors_l2", "global_access.sectors_l2_ideal",
     "local_load.sectors", "local_store.sectors", "launch.scratch", "shared.wavefronts", "shared.access_wavefronts_ideal",
-    "shared.bank_conflicts", "lds.insts", "vmem.insts", "atomics.requests", "flop.fp32", "draw.count", "dispatch.count",
+    "shared.bank_conflicts", "lds.insts", "vmem.insts", "valu.insts", "atomics.requests", "flop.fp32", "draw.count", "dispatch.count",
     "prims.input", "pixels.shaded",
 )  # fmt: skip
 RATIOS = (
     "sm.active", "sm.occupancy", "occupancy.theoretical", "launch.waves", "sm.issue_per_active", "warp.threads_per_inst",
-    "global_load.sectors_per_request", "global_store.sectors_per_request", "shared.conflict_ways", "l1tex.hit_rate", "l2.hit_rate",
+    "global_load.sectors_per_request", "global_store.sectors_per_request", "global_load.waste", "global_store.waste",
+    "vmem.bytes_per_inst", "shared.conflict_ways", "lds.conflicts_per_inst", "l1tex.hit_rate", "l2.hit_rate",
     "pipe.lsu_use", "pipe.fma_use", "pipe.tensor_use", "valu.busy", "mfma.busy", "lds.busy", "waves.memory_wait", "eu.active",
     "eu.stall", "eu.occupancy", "work.dram_excess", "work.roof", "pixels.overdraw", "pixels.per_primitive", "gpu.idle",
 )  # fmt: skip

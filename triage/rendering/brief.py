@@ -29,7 +29,7 @@ from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 
 MAX_CHARS = 2_000  # of one workload
-MAX_FULL, MAX_LISTED = 6, 20  # workloads of each verdict in full, and in one line; the longest
+MAX_FULL, MAX_LISTED = 4, 20  # workloads of each verdict in full, and in one line
 MAX_WHOLE = 8  # items about the capture as a whole
 MAX_ITEMS = 5  # of the to-do list
 MAX_NAME, MAX_FORMULA = 160, 200
@@ -42,18 +42,18 @@ MEANING = {
 
 
 def brief(b: Bundle, write: Write) -> None:
-    """Write the brief: a head, then workloads by verdict, longest first; each at most MAX_CHARS long, cut between lines."""
+    """Write the brief: a head, then workloads by verdict, largest saving first, then longest; each at most MAX_CHARS long, cut between lines."""
     for line in (*_head(b), *_whole(b)):
         write(line + "\n")
     findings: dict[str, list[FindingEntry]] = {}
     for f in b.findings:
         findings.setdefault(f["workload"], []).append(f)
     items = {w: i for i in b.todo for w in i["workloads"]}
-    longest = _longest(b, findings)
+    order = _order(b, findings)
     formulas: dict[str, list[str]] = {}
     verdict_of, own = b.workloads.field("verdict_class"), b.workloads.field("self_ns")
     for verdict in VERDICT_CLASSES:
-        mine = [i for i in longest if verdict_of[i] == verdict]
+        mine = [i for i in order if verdict_of[i] == verdict]
         if not mine:
             continue
         write(f"\n== {verdict}: {plural(len(mine), b.item)}, {MEANING[verdict]}\n")
@@ -67,7 +67,8 @@ def brief(b: Bundle, write: Write) -> None:
                 part = _Workload(b, w, b.weighed[alike[0]], found, items.get(w["id"]), formulas)
                 write(_fitting([name, *(f"  {line}" for line in part.lines())]) + "\n")
             else:
-                write(name + (f"; {w['chain'][0]}" if w["chain"] else "") + "\n")
+                saves = f", saves ~{phrases.time(w['saved_ns'])}" if w["saved_ns"] else ""
+                write(name + (f"; {w['chain'][0]}{saves}" if w["chain"] else "") + "\n")
         if left := sum(map(len, same[MAX_LISTED:])):
             write(f"({left:,} more, shorter)\n")
     if formulas:
@@ -114,16 +115,16 @@ def _whole(b: Bundle) -> Iterator[str]:
             )
 
 
-def _longest(b: Bundle, findings: dict[str, list[FindingEntry]]) -> list[int]:
-    """Positions, longest first; without those that only hold others, where there are times."""
-    own, names = b.workloads.field("self_ns"), b.workloads.field("id")
+def _order(b: Bundle, findings: dict[str, list[FindingEntry]]) -> list[int]:
+    """Positions by saving, then by time; without those that only hold others, where there are times."""
+    own, saved, names = (b.workloads.field(name) for name in ("self_ns", "saved_ns", "id"))
     timed = any(own)
     keep = (i for i in range(len(own)) if own[i] or not timed or names[i] in findings)
-    return sorted(keep, key=lambda i: -(own[i] or 0.0))
+    return sorted(keep, key=lambda i: (-(saved[i] or 0.0), -(own[i] or 0.0)))
 
 
 def _same(b: Bundle, mine: Sequence[int]) -> list[list[int]]:
-    """Workloads of one name and root cause together, longest first."""
+    """Workloads of one name and root cause together, in their order."""
     names, chains = b.workloads.field("name"), b.workloads.field("chain")
     out: dict[tuple[str, str], list[int]] = {}
     for i in mine:
@@ -186,13 +187,14 @@ class _Workload:
     def cause(self) -> Iterator[str]:
         """The root cause, its saving, what it rests on, and whose kernel it is."""
         f = next((f for f in self.found if f["cause"] == self.root), None)
+        word = "cause" if self.w["verdict_class"] == "fix" else "suspected cause"
         if self.root and f:
-            word = "cause" if self.w["verdict_class"] == "fix" else "suspected cause"
             yield f"{word}: {self.root} ({f['rule']}, {f['confidence']} confidence), {_saving(f['gain'])}"
             yield f"  {clean(f['message'])}"
             yield f"  by {self.evidence(f, 4)}"
-        elif self.root:
-            yield f"cause: {self.root}"
+        elif self.root:  # of many workloads only the largest findings are listed
+            saves = f", saves ~{phrases.time(self.w['saved_ns'])}" if self.w["saved_ns"] else ""
+            yield f"{word}: {self.root}{saves}; evidence: triage explain {self.w['id']} --on FILE"
         else:
             yield "cause: none shown"
         if self.item and (self.item["kernel_owner"] or "own") != "own":
