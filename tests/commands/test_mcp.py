@@ -131,7 +131,7 @@ def test_a_real_client_is_answered(tmp_path: Path) -> None:
 async def texts(client: Any) -> None:
     """Ask for resources and prompts."""
     uris = {str(r.uri) for r in (await client.list_resources()).resources}
-    assert uris == {"triage://captures", "triage://causes", "triage://rules"}
+    assert uris == {"triage://captures", "triage://causes", "triage://rules", "triage://skill"}
 
     async def read(uri: str) -> str:
         return str((await client.read_resource(uri)).contents[0].text)
@@ -139,6 +139,7 @@ async def texts(client: Any) -> None:
     assert json.loads(await read("triage://captures")) == ["a.csv", "b.csv"]
     assert "bank-conflicts" in {c["cause"] for c in json.loads(await read("triage://causes"))}
     assert "MEM003" in {r["rule"] for r in json.loads(await read("triage://rules"))}
+    assert "name: gpu-triage" in await read("triage://skill")
     assert (await read("triage://causes/bank-conflicts")).startswith("bank-conflicts - ")
     assert (await read("triage://rules/MEM003")).startswith("MEM003 ")
     assert "\n== " in await read("triage://reports/a.csv")

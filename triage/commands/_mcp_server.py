@@ -9,6 +9,7 @@ from typing import Any
 
 from triage.commands import _agent
 from triage.commands._agent import Tools
+from triage.files.bundled import share
 from triage.ground.errors import TriageError
 
 TOOLS = {  # name -> title
@@ -87,7 +88,7 @@ def _reporting(tool: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _resources(made: Any, tools: Tools) -> None:
-    """Captures, causes, rules and reports; texts as the command line prints them."""
+    """Captures, causes, rules, reports and the skill; texts as the command line prints them."""
 
     def named(name: str) -> str:
         return tools.explain(name)
@@ -98,9 +99,17 @@ def _resources(made: Any, tools: Tools) -> None:
     made.resource("triage://captures", title="Captures in the folders", mime_type="application/json")(tools.captures)
     made.resource("triage://causes", title="All causes", mime_type="application/json")(tools.causes)
     made.resource("triage://rules", title="All rules", mime_type="application/json")(tools.rules)
+    made.resource("triage://skill", title="Skill: order of questions, how to read verdicts", mime_type="text/markdown")(
+        skill
+    )
     made.resource("triage://causes/{name}", name="cause", title="A cause: meaning, look-alikes, advice, rules")(named)
     made.resource("triage://rules/{name}", name="rule", title="A rule: conditions, thresholds, sources")(named)
     made.resource("triage://reports/{+path}", name="report", title="Brief of a capture")(report)
+
+
+def skill() -> str:
+    """How to use triage, for agents: the skill of this version."""
+    return (share("skills") / "gpu-triage" / "SKILL.md").read_text("utf-8")
 
 
 def _prompts(made: Any) -> None:
