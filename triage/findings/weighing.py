@@ -130,6 +130,11 @@ def _open(o: Outcomes, i: int) -> Iterator[tuple[int, OpenEntry]]:
             states.setdefault(rule.cause, []).append((code, k))
     for cause, codes in states.items():
         if all(code == BLIND for code, _ in codes):
-            needs = sorted((n for _, k in codes if (n := o.waits_for(k, i))), key=len)
+            needs = sorted((n for _, k in codes if (n := _absent(o, i, o.waits_for(k, i)))), key=len)
             if needs:
-                yield len(codes), {"cause": cause, "missing": list(needs[0])}
+                yield len(codes), {"cause": cause, "missing": needs[0]}
+
+
+def _absent(o: Outcomes, i: int, metrics: Iterable[str]) -> list[str]:
+    """Those of the metrics that are not known at position i."""
+    return [m for m in metrics if not np.isfinite(np.broadcast_to(o.view[m], o.view.size)[i])]

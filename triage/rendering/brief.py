@@ -24,14 +24,16 @@ from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases
-from triage.rendering.brief_timeline import timeline
+from triage.rendering.brief_timeline import operators, timeline
 from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 
 MAX_CHARS = 2_000  # of one workload
 MAX_FULL, MAX_LISTED = 4, 20  # workloads of each verdict in full, and in one line
+TRIFLE = 0.005  # of all self time: heuristic, what is shorter gets one line
 MAX_WHOLE = 8  # items about the capture as a whole
 MAX_ITEMS = 5  # of the to-do list
+MAX_OPINIONS = 4  # of the profiler
 MAX_NAME, MAX_FORMULA = 160, 200
 MEANING = {
     "fix": "the mechanism was measured",
@@ -52,6 +54,8 @@ def brief(b: Bundle, write: Write) -> None:
     order = _order(b, findings)
     formulas: dict[str, list[str]] = {}
     verdict_of, own = b.workloads.field("verdict_class"), b.workloads.field("self_ns")
+    times = [t or 0.0 for t in own]
+    least = min(TRIFLE * sum(times), max(times, default=0.0))
     for verdict in VERDICT_CLASSES:
         mine = [i for i in order if verdict_of[i] == verdict]
         if not mine:
@@ -61,9 +65,9 @@ def brief(b: Bundle, write: Write) -> None:
         for n, alike in enumerate(same[:MAX_LISTED]):
             w = b.workloads[alike[0]]
             found = findings.get(w["id"], [])
-            more = sum(own[i] or 0.0 for i in alike[1:])
+            more = sum(times[i] for i in alike[1:])
             name = _name(w) + (f" (and {len(alike) - 1:,} alike, {phrases.time(more)})" if len(alike) > 1 else "")
-            if n < MAX_FULL:
+            if n < MAX_FULL and times[alike[0]] >= least:
                 part = _Workload(b, w, b.weighed[alike[0]], found, items.get(w["id"]), formulas)
                 write(_fitting([name, *(f"  {line}" for line in part.lines())]) + "\n")
             else:
@@ -87,6 +91,7 @@ def _head(b: Bundle) -> Iterator[str]:
         if text:
             yield text
     yield from timeline(frame["timeline"] or {})
+    yield from operators(frame["operators"] or ())
     yield from (f"note: {clean(note)}" for note in frame["notes"])
     yield from (f"note: {clean(q['message'])}" for q in b.quality[:4])
     if b.todo:
@@ -218,8 +223,8 @@ class _Workload:
 
     def opinions(self) -> Iterator[str]:
         """The profiler's own estimates beside ours, those with a cause first."""
-        weight = sorted(self.w["second_opinion"], key=lambda o: (not o["cause"], -(o["speedup"] or 0.0)))
-        yield from map(_opinion, weight[:4])
+        heard = (o for o in self.w["second_opinion"] if o["cause"] or o["speedup"] or o["why"])
+        yield from map(_opinion, sorted(heard, key=lambda o: (not o["cause"], -(o["speedup"] or 0.0)))[:MAX_OPINIONS])
 
     def numbers(self, head: str, entries: Sequence[NumberEntry]) -> Iterator[str]:
         if entries:
@@ -300,8 +305,7 @@ def _opinion(o: OpinionEntry) -> str:
     figure = f", estimates {percent(o['speedup'])}{ours}" if o["speedup"] else ""
     if o["cause"]:
         return f"{o['tool']}: {o['rule']} names {o['cause']}{figure}; here: {o['verdict']}"
-    why = f" ({short(clean(o['why']), 80)})" if o["why"] else ""
-    return f"{o['tool']}: {o['rule']}{figure}; here: {o['verdict']}{why}: {short(clean(o['text']), 120)}"
+    return f"{o['tool']}: {o['rule']}{figure}; here: {o['verdict']}: {short(clean(o['why'] or o['text']), 110)}"
 
 
 def _reasons(pairs: Sequence[tuple[str, str]]) -> str:

@@ -1,10 +1,10 @@
-"""Devices of a trace in the brief: span, busy and idle time, copies and kernels, as absolute numbers."""
+"""Devices and operators of a trace in the brief: times, copies and kernels, as absolute numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from triage.document.trace_entries import DeviceEntry
+from triage.document.trace_entries import DeviceEntry, OperatorEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
@@ -12,6 +12,7 @@ from triage.rendering import phrases
 from triage.rendering.escape import clean
 
 MAX_DEVICES = 4
+MAX_OPERATORS = 5  # the longest
 
 
 def timeline(devices: Mapping[str, DeviceEntry]) -> Iterator[str]:
@@ -21,6 +22,15 @@ def timeline(devices: Mapping[str, DeviceEntry]) -> Iterator[str]:
         yield f"  {_work(d)}"
     if len(devices) > MAX_DEVICES:
         yield f"({len(devices) - MAX_DEVICES} more devices)"
+
+
+def operators(entries: Sequence[OperatorEntry]) -> Iterator[str]:
+    """A line per operator: calls, time, rate over the roof."""
+    for o in sorted(entries, key=lambda o: -o["total_ns"])[:MAX_OPERATORS]:
+        roof = f", ~{percent(o['roof_share'])} of its roof" if o["roof_share"] is not None else ""
+        words = " ".join(x for x in (o["op"], o["dims"], o["type"]) if x)
+        share = f" ({percent(o['share'])})" if o["share"] is not None else ""
+        yield f"operator {clean(words)} x{o['calls']:,}: {phrases.time(o['total_ns'])}{share}{roof}"
 
 
 def _time(d: DeviceEntry) -> str:
