@@ -303,9 +303,9 @@ def _opinion(o: OpinionEntry) -> str:
     """`Nsight Compute: RULE names uncoalesced-loads, estimates 54 % (ours 41 %); here: root`."""
     ours = f" (ours {percent(o['ours'])})" if o["ours"] is not None else ""
     figure = f", estimates {percent(o['speedup'])}{ours}" if o["speedup"] else ""
-    if o["cause"]:
-        return f"{o['tool']}: {o['rule']} names {o['cause']}{figure}; here: {o['verdict']}"
-    return f"{o['tool']}: {o['rule']}{figure}; here: {o['verdict']}: {short(clean(o['why'] or o['text']), 110)}"
+    names = f" names {o['cause']}" if o["cause"] else ""
+    why = "" if o["cause"] else f": {short(clean(o['why'] or o['text']), 110)}"
+    return f"{clean(o['tool'])}: {clean(o['rule'])}{names}{figure}; here: {o['verdict']}{why}"
 
 
 def _reasons(pairs: Sequence[tuple[str, str]]) -> str:
