@@ -8,7 +8,13 @@ import pytest
 from triage.capture.capture import Column, Table
 from triage.reading import quality
 
-KERNEL = {"gpu.time": 1e6, "sm.frequency": 1.5e9, "device.max_clock": 2.6e6, "sm.throughput": 0.80, "vram.throughput": 0.53}
+KERNEL = {
+    "gpu.time": 1e6,
+    "sm.frequency": 1.5e9,
+    "device.max_clock": 2.6e6,
+    "sm.throughput": 0.80,
+    "vram.throughput": 0.53,
+}
 
 
 def remarks(**changed: float) -> list[str]:

@@ -23,7 +23,9 @@ from triage.rulebook.expression import ExpressionError, condition
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Cite
 
-_KEYS = frozenset("id family title meaning explains decides limits confused_with advice cites reserved work place catch_all".split())
+_KEYS = frozenset(
+    "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all".split()
+)
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
 

@@ -178,9 +178,9 @@ def _compiled(paths: Sequence[Path], made_from: Mapping[str, str]) -> tuple[list
             return remembered
     found = _read(paths, tests=False)
     # protocol 5 is the newest that Python 3.11 has; the name carries the Python, so no other reads it
-    kept = io.BytesIO()
-    _Pickler(kept, 5).dump(found)
-    cache.keep(name, kept.getvalue())
+    made = io.BytesIO()
+    _Pickler(made, 5).dump(found)
+    cache.keep(name, made.getvalue())
     return found
 
 

@@ -94,7 +94,8 @@ _COUNTS = (
     (r"only ([\d.]+) full\s+waves across all SMs", ("launch.waves",)),
 )
 _SECTORS = re.compile(
-    r"global (load|store)s\b[^.]*\..*?results in ([\d.]+) sectors per\s+request.*?would result in ([\d.]+)\*32", re.DOTALL
+    r"global (load|store)s\b[^.]*\..*?results in ([\d.]+) sectors per\s+request.*?would result in ([\d.]+)\*32",
+    re.DOTALL,
 )
 _SHARES = ((r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),)
 
