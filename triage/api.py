@@ -118,8 +118,8 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose captures (paths or what `read` returned) together.
 
-    method: P3 revision, "v1" or "v2". engine: "durable", "clips", "" for the first that loads. top: best findings to
-    keep. min_gain: minimum saving of a finding, a share of the frame (0-1). rules: further rule files or folders.
+    method: P3 revision, "v1" or "v2". engine: "durable", "clips", "" for the first that loads. top: items of the
+    to-do list to keep, with their findings. min_gain: minimum saving of an item, a share of the frame (0-1). rules: further rule files or folders.
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
     from triage.diagnosis.diagnosing import Diagnoser
@@ -129,14 +129,17 @@ def diagnose(
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
     # a Capture has its device already; `device` is for the paths
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
-    # the same book as the command line has: experimental rules stay out
     # one string is one path, not a sequence of letters
     folders = [rules] if isinstance(rules, str | Path) else rules
-    book = packs.select(packs.load([Path(r) for r in folders]))
+
+    def load() -> packs.Rulebook:  # the same book as the command line has: experimental rules stay out
+        return packs.select(packs.load([Path(r) for r in folders]))
+
+    book = load() if folders else None
     with _CACHE_LOCK:
         # compiled rules hold megabytes that no engine frees, so they are compiled once
-        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if folders else b"")
-        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book, method, engine)
+        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if book else b"")
+        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book or load(), method, engine)
         _DIAGNOSERS[key] = diagnoser
         while len(_DIAGNOSERS) > MAX_CACHED_DIAGNOSERS:
             del _DIAGNOSERS[next(iter(_DIAGNOSERS))]

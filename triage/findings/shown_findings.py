@@ -14,7 +14,7 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.pass_order import layer
-from triage.diagnosis.root_causes import Leaders, Row
+from triage.diagnosis.ranking import firing
 from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
@@ -60,7 +60,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
                 if q == p and (part.firings.workload[k] < 0) == whole
             ]
             asked = [
-                (n, _worst_firing(part, item), 0)
+                (n, firing(part, item, item.workloads[0][1]), 0)
                 for n, item in enumerate(items)
                 if item.workloads[0][0] == p and (item.workloads[0][1] < 0) == whole
             ]
@@ -74,18 +74,6 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
                 for n, f, k in asked:
                     on_items[n] = maker.make(n, f, k)
     return [f for f in listed if f is not None], [f for f in on_items if f is not None]
-
-
-def _worst_firing(part: Part, item: Item) -> Firings:
-    """The firing of an item on its worst workload."""
-    w = item.workloads[0][1]
-    row: Row | Leaders
-    if w < 0:
-        row, i, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
-    else:
-        row, i, time = part.leaders, w, float(part.capture.self_ns[w])
-    low, likely, bound = (float(x[i]) for x in (row.low, row.likely, row.bound))
-    return Firings.one(item.rule, w, low, likely, bound, likely * time)
 
 
 class _Maker:
