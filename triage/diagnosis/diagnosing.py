@@ -24,7 +24,7 @@ from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import as_written, plural
 from triage.ground.units import show
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, infer
@@ -73,10 +73,21 @@ class Diagnoser:
             order = [*first, *rest][: min(listed, DEFAULT_LISTED if total > LIST_ALL_UP_TO else LIST_ALL_UP_TO)]
         else:
             order = [*first, *rest[: top - len(kept)]]
-        chosen = [f"--min-gain {percent(min_gain)}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
+        chosen = [f"--min-gain {as_written(min_gain, 'ratio')}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
         notes = _left_out(items, kept, total - len(order), total, chosen)
         return Diagnosis(
-            parts, self.book, self.method, self.workload, self.frame, self.cause_index, items, kept, order, total, top, notes
+            parts,
+            self.book,
+            self.method,
+            self.workload,
+            self.frame,
+            self.cause_index,
+            items,
+            kept,
+            order,
+            total,
+            top,
+            notes,
         )
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
@@ -152,4 +163,3 @@ def _without_units(capture: Capture) -> bool:
     """True for exports of kernels by time and launch shape alone: no unit was measured."""
     kernels = capture.input.tells.get("work") == "compute"
     return kernels and all(m.startswith(SHAPES) for m in capture.table.columns)
-

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
-from triage.document.entries import FrameEntry, Result, UnitEntry
+from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEntry
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
 MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
@@ -40,6 +41,27 @@ class AtLimitEntry(TypedDict):
     ns: float
     share: float | None
     count: int
+
+
+class VerdictEntry(TypedDict):
+    """Time of one verdict (a word of VERDICT_CLASSES) and its number of workloads; time outside all of them is not diagnosed."""
+
+    verdict: str
+    ns: float
+    share: float
+    count: int
+
+
+def time_by_verdict(doc: Result) -> list[VerdictEntry]:
+    """Time per verdict, which together is the whole time; [] without times."""
+    frame, total = doc["frame"], doc["frame"]["duration_ns"]
+    if not total:
+        return []
+    own, verdicts = column(doc["workloads"], "self_ns"), column(doc["workloads"], "verdict_class")
+    count = Counter(v for v, ns in zip(verdicts, own, strict=True) if ns)
+    times = {v: (frame["time_by_verdict"].get(v) or 0.0) for v in VERDICT_CLASSES}
+    times["not-diagnosed"] += frame["uncovered_ns"] or 0.0
+    return [{"verdict": v, "ns": ns, "share": ns / total, "count": count[v]} for v, ns in times.items() if ns]
 
 
 def is_unjudged(frame: FrameEntry) -> bool:

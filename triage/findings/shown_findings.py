@@ -152,7 +152,7 @@ class _Maker:
             "locations": places,
             "fingerprint": fingerprint(rule, identity(part.capture, workload)),
         }
-        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload, float(f.saved[k])))
+        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload))
 
     def _advice(self, rule: Rule, lookup: Lookup, i: int, here: Mapping[str, str]) -> list[tuple[Advice, str]]:
         """The advice that holds here, with its sentence; none with a number that was not measured."""
@@ -163,8 +163,8 @@ class _Maker:
         ]
         return [(a, text) for a, text in out if NOT_MEASURED not in text]
 
-    def _row(self, entry: FindingEntry, workload: int, saved: float) -> finding_rows.Row:
-        """The finding under finding_rows.COLUMNS; saved: ns, not rounded yet."""
+    def _row(self, entry: FindingEntry, workload: int) -> finding_rows.Row:
+        """The finding under finding_rows.COLUMNS."""
         capture, gain = self.part.capture, entry["gain"]
         return [
             entry["rank"],
@@ -178,7 +178,7 @@ class _Maker:
             entry["title"],
             entry["level"],
             entry["confidence"],
-            None if gain is None or saved != saved else round(saved / 1e6, 6),
+            None if gain is None or gain["saved_ns"] is None else round(gain["saved_ns"] / 1e6, 7),
             gain["fraction"] if gain else None,
             gain["share"] if gain else None,
             gain["speedup"] if gain else None,

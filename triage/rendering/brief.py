@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from triage.document.bundle import Bundle
 from triage.document.entries import VERDICT_CLASSES, FindingEntry, ItemEntry, WorkloadEntry
 from triage.document.page_entries import CountEntry
+from triage.document.time_shares import time_by_verdict
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases
@@ -37,7 +38,7 @@ def brief(b: Bundle, write: Write) -> None:
     )
     write(f"capture: {captures}\n")
     write(f"total: {phrases.time(frame['duration_ns'])} in {plural(frame['workloads'], b.item)}\n")
-    if verdicts := phrases.verdicts(frame):
+    if verdicts := phrases.verdicts(time_by_verdict(b.view)):
         write(f"verdicts: {verdicts}\n")
     for note in frame["notes"]:
         write(f"note: {clean(note)}\n")

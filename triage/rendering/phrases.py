@@ -20,7 +20,7 @@ from triage.document.entries import (
 from triage.document.markers_by_time import MarkerRow
 from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import UndiagnosedEntry
+from triage.document.time_shares import UndiagnosedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
@@ -31,6 +31,7 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
 
+MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
 WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
 
 
@@ -110,11 +111,9 @@ def root_cause(m: MarkerRow) -> str:
     return m["title"] or verdict(m["workload"]["verdict_class"]).lower()
 
 
-def verdicts(frame: FrameEntry) -> str:
+def verdicts(entries: Sequence[VerdictEntry]) -> str:
     """`to fix 3.1 ms (63 %), not diagnosed 1.8 ms (37 %)`: the time by verdict; "" without times."""
-    total = frame["duration_ns"]
-    times = [(verdict(name).lower(), ns) for name, ns in frame["time_by_verdict"].items() if ns]
-    return ", ".join(f"{name} {time(ns)} ({percent(ns / total)})" for name, ns in times) if total else ""
+    return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
 def unjudged(s: Summary) -> str:
@@ -283,6 +282,8 @@ def saves(f: FindingEntry) -> str:
 
 def back(m: MarkerRow) -> str:
     """Saving of a workload's row; a dash without a root cause, since only root causes are in a sum."""
+    if m["saved_ns"] is not None:
+        return time(m["saved_ns"])
     return saves(m["best"]) if m["best"] and m["workload"]["chain"] else "–"
 
 
@@ -368,6 +369,25 @@ def tail(path: str) -> str:
 def collect(b: CollectEntry) -> str:
     """`enables 7 checks on 3 markers`."""
     return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
+
+
+def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
+    """(sentence, command) of what to collect next: one command, once and last; "" for a sentence before it.
+
+    full: what each missing counter enables, each with its command where no single one collects them all.
+    """
+    spots, everything = s["blind"], s["collect_all"] or ""
+    if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
+        return []  # the command that decides stands above
+    if len(everything) > MAX_COMMAND_CHARS:
+        everything = ""
+    one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
+    if one:
+        checks = f"{plural(s['waiting'], 'check')} not evaluated (missing counters). One run collects them:"
+        each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
+        return [*each, (checks, one)]
+    listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]
+    return listed if full or len(spots) < 2 else [*listed, (f"{plural(len(spots) - 1, 'more command')}: --full", "")]
 
 
 def missing(b: CollectEntry, most: int = 8) -> str:

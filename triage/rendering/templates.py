@@ -166,6 +166,7 @@ class Phrases:
     # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
+    verdict = staticmethod(phrases.verdict)
     verdicts = staticmethod(phrases.verdicts)
     root_cause = staticmethod(phrases.root_cause)
     unjudged = staticmethod(phrases.unjudged)
@@ -184,6 +185,7 @@ class Phrases:
     source = staticmethod(phrases.source)
     location = staticmethod(code_places.in_full)
     collect = staticmethod(phrases.collect)
+    collect_next = staticmethod(phrases.collect_next)
     range_ = staticmethod(phrases.range_)
     missing = staticmethod(phrases.missing)
     sol = staticmethod(phrases.sol)

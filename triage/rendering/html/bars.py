@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
+from triage.document.time_shares import VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -21,6 +22,7 @@ from triage.rendering import phrases
 from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
+VERDICT_HATCHES = {"fix": "", "suspect": "memory", "not-diagnosed": "dark", "at-limit": ""}
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
     "compute": "",
@@ -86,12 +88,26 @@ def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
     )
 
 
+def verdicts(known: Sequence[VerdictEntry], high: int = 20) -> Markup:
+    """The whole time by verdict as one bar; "" for one verdict alone, which the headline says."""
+    if len(known) < 2:
+        return Markup("")
+    out, x = [], 0.0
+    for v in known:
+        at = f'x="{number(x * 100)}%" width="{number(v["share"] * 100)}%" height="{high}"'
+        hatch = f'<rect {at} fill="url(#h-{hatches})"/>' if (hatches := VERDICT_HATCHES[v["verdict"]]) else ""
+        out.append(f'<g class="seg"><rect class="v-{v["verdict"]}" {at}/>{hatch}</g>')
+        x += v["share"]
+    told = escape(f"{HEADS.verdict}: {phrases.verdicts(known)}")
+    return Markup(f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{told}">{"".join(out)}</svg>')
+
+
 def budgeted(s: Summary) -> list[tuple[str, float, str]]:
     """Parts of the whole time: (item, rest, done, none or dark; ns; number of an item)."""
-    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
-    parts = [("item", ns, str(n)) for n, ns in saved[:NUMBERED]]
+    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])][:NUMBERED]
+    parts = [("item", ns, str(n)) for n, ns in saved]
     parts += [
-        ("rest", sum(ns for _, ns in saved[NUMBERED:]), ""),
+        ("rest", max(0.0, (s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns in saved)), ""),
         ("done", s["finished"]["ns"], ""),
     ]
     dark = s["dark"]["ns"] if s["dark"] else 0.0

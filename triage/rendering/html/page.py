@@ -60,6 +60,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "titles": {name: c["title"] for name, c in b.causes.items()},
         "found": {f["rank"]: f for f in b.findings},
         "strip": bars.strip(summary["limiters"]),
+        "verdicts": bars.verdicts(summary["verdicts"]),
         "budget": bars.budget(summary),
         "budgeted": bars.sums(summary),
         "ruler": bars.ruler(summary["duration_ns"]),
