@@ -140,7 +140,7 @@ knowledge = stack(
 
 
 ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".csv": "csv",
-           ".xml": "junit", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
+           ".xml": "junit", ".sarif": "sarif", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
 
 
 def implied(given: str | None, output: str | None, known: Iterable[str] = ()) -> str:

@@ -6,6 +6,7 @@ CSV, JUnit and the terminal report are built by code, because templates cannot g
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,16 @@ BUILT_IN = {
     "json": ".json",
     "csv": ".csv",
     "junit": ".xml",
+    "sarif": ".sarif",
+    "github": ".github.txt",
 }  # format -> suffix of its files
+# formats without options: the module and the function that write them, loaded when asked for
+WRITERS = {
+    "json": ("result_json", "write_json"),
+    "brief": ("brief", "brief"),
+    "sarif": ("sarif", "sarif"),
+    "github": ("github_annotations", "annotations"),
+}
 
 
 def formats() -> list[str]:
@@ -89,16 +99,11 @@ def _write(b: Bundle, form: str, write: Write, full: bool, fail_on: str, width: 
         from triage.rendering.templates import report
 
         report(b, path, write, full=full, trusted=not form.endswith(".j2"))
-    elif form == "json":
-        from triage.rendering.result_json import write_json
-
-        write_json(b, write)
+    elif form in WRITERS:
+        module, function = WRITERS[form]
+        getattr(importlib.import_module(f"triage.rendering.{module}"), function)(b, write)
     elif form == "csv":
         findings(b, write)
-    elif form == "brief":
-        from triage.rendering.brief import brief
-
-        brief(b, write)
     elif form == "junit":
         from triage.rendering.junit import junit
 
