@@ -19,6 +19,8 @@ from triage.document.bundle import Bundle
 from triage.document.entries import ItemEntry, Result
 from triage.findings.finding_types import Finding
 from triage.ground.method import LATEST
+from triage.ground.phrasing import percent
+from triage.ground.units import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +33,22 @@ _DIAGNOSERS: dict[tuple[str, str, bytes], Diagnoser] = {}
 _CACHE_LOCK = threading.Lock()
 
 
+class TodoList(list[ItemEntry]):
+    """Items of a to-do list as plain data, of which the prompt shows a line each."""
+
+    def __repr__(self) -> str:
+        lines = []
+        for i in self:
+            saved = show(i["saved_ns"], "ns") if i["saved_ns"] is not None else percent(i["fraction"])
+            lines.append(f"{i['rank']}. {i['title']}: {saved} in {', '.join(name[:40] for name in i['names'][:2])}")
+        return "\n".join(lines) or "nothing to do"
+
+
 class Diagnosis(diagnosis_result.Diagnosis):
     """A diagnosis with conveniences for the prompt and notebooks.
 
-    Iterate `findings`; `to_dict()` is the JSON result, `to_frame()` a pandas table; a notebook shows the page.
+    `todo` is the to-do list, `verdicts` the time per verdict; `save("x.html")` writes a report. Iterate `findings`; `to_dict()` is
+    the JSON result, `to_frame()` a pandas table; a notebook shows the page.
     """
 
     @classmethod
@@ -54,9 +68,30 @@ class Diagnosis(diagnosis_result.Diagnosis):
         return listing(self)
 
     @property
-    def todo(self) -> list[ItemEntry]:
+    def todo(self) -> TodoList:
         """The to-do list: one item per root cause, largest saving first, as the JSON result has it."""
-        return self.bundle.todo
+        return TodoList(self.bundle.todo)
+
+    @property
+    def verdicts(self) -> dict[str, float]:
+        """Time in ns per verdict: fix, suspect, not-diagnosed, at-limit; {} without times."""
+        from triage.document.time_shares import time_by_verdict
+
+        return {v["verdict"]: v["ns"] for v in time_by_verdict(self.bundle.view)}
+
+    def save(self, path: str | Path, format: str = "", *, full: bool = False) -> Path:
+        """Write a report in any format of `triage list formats`, by default what the name ends in. Returns the path.
+
+        full: everything, in formats that are short by default. Raises ReportError where it cannot be written.
+        """
+        from triage.files import writing
+        from triage.rendering import formats
+
+        form = format or formats.by_ending(str(path))
+        formats.template(form)  # an unknown one is said before a file is made
+        with writing.sink(str(path)) as write:
+            formats.render(self.bundle, form, write, full=full)
+        return Path(path)
 
     @cached_property
     def bundle(self) -> Bundle:

@@ -7,7 +7,8 @@ CSV, JUnit and the terminal report are built by code, because templates cannot g
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from triage.ground.errors import ReportError
@@ -33,6 +34,19 @@ WRITERS = {
     "sarif": ("sarif", "sarif"),
     "github": ("github_annotations", "annotations"),
 }
+
+
+ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".csv": "csv",
+           ".xml": "junit", ".sarif": "sarif", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
+LONGER_ENDINGS = {".jira.txt": "jira", ".brief.txt": "brief", ".github.txt": "github"}
+
+
+def by_ending(path: str, known: Iterable[str] = ()) -> str:
+    """The format that a file's name ends in, else terminal. known: formats to choose from, if not all."""
+    name = PurePath(path).name.lower()
+    long = next((form for ending, form in LONGER_ENDINGS.items() if name.endswith(ending)), "")
+    form = long or ENDINGS.get(PurePath(name).suffix, "terminal")
+    return form if not known or form in known else "terminal"
 
 
 def formats() -> list[str]:

@@ -99,7 +99,9 @@ def verdicts(known: Sequence[VerdictEntry], high: int = 20) -> Markup:
         out.append(f'<g class="seg"><rect class="v-{v["verdict"]}" {at}/>{hatch}</g>')
         x += v["share"]
     told = escape(f"{HEADS.verdict}: {phrases.verdicts(known)}")
-    return Markup(f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{told}">{"".join(out)}</svg>')
+    return Markup(
+        f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{told}">{"".join(out)}</svg>'
+    )
 
 
 def budgeted(s: Summary) -> list[tuple[str, float, str]]:
