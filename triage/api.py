@@ -79,7 +79,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
 
         return {v["verdict"]: v["ns"] for v in time_by_verdict(self.bundle.view)}
 
-    def save(self, path: str | Path, format: str = "", *, full: bool = False) -> Path:
+    def save(self, path: str | Path, form: str = "", *, full: bool = False) -> Path:
         """Write a report in any format of `triage list formats`, by default what the name ends in. Returns the path.
 
         full: everything, in formats that are short by default. Raises ReportError where it cannot be written.
@@ -87,7 +87,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
         from triage.files import writing
         from triage.rendering import formats
 
-        form = format or formats.by_ending(str(path))
+        form = form or formats.by_ending(str(path))
         formats.template(form)  # an unknown one is said before a file is made
         with writing.sink(str(path)) as write:
             formats.render(self.bundle, form, write, full=full)

@@ -67,9 +67,11 @@ def command(
     the whole to-do list.
     """
     from triage.commands._stderr import complain
+    from triage.files import writing
     from triage.ground.phrasing import plural
     from triage.products.batch import find, run
 
+    writing.in_reach(Path(output).parent)
     gathered = find.gather(paths, output)
     if gathered.other:
         complain(f"note: {plural(gathered.other, 'file')} ignored: not a profiler export")

@@ -98,7 +98,7 @@ def command(
             for path in files:
                 shown.step = f"reading {path}"
                 try:
-                    _refuse_many(path, settings)
+                    _refuse_many(path)
                     captures.append(settings.read(path))
                     pool.submit(getattr, captures[-1], "sha256")
                 except TriageError as e:
@@ -145,11 +145,11 @@ def command(
     return 1 if fail_on and failed else 0
 
 
-def _refuse_many(path: str, settings: Settings) -> None:
+def _refuse_many(path: str) -> None:
     """Raise CaptureError for a folder of several captures, of which a reader would take one."""
     from triage.products.batch import find
 
-    if os.path.isdir(path) and not settings.dialect and (count := len(find.gather([path]).captures)) > 1:
+    if os.path.isdir(path) and (count := len(find.gather([path]).captures)) > 1:
         raise CaptureError(f"{path}: folder with {count} captures", f"use: triage batch {path} -o OUT")
 
 

@@ -73,6 +73,7 @@ def command(
     GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
     from triage.commands._stderr import complain
+    from triage.files import writing
     from triage.findings import assembling
     from triage.products import accepted
     from triage.products.tickets import compose, ticket_folder
@@ -88,6 +89,7 @@ def command(
     if send and not post:
         raise TriageError("--send needs --post", f"choose {either(TRACKERS)}")
     # before any work, so that a wrong file is reported at once
+    writing.in_reach(Path(output).parent)
     old = ticket_folder.read_old(Path(since)) if since else []
     doctor = settings.diagnoser()
     captures, skipped = [], 0

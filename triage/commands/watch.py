@@ -40,8 +40,10 @@ def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once
     Runs until interrupted; a restart continues where it stopped.
     """
     from triage.commands._stderr import complain
+    from triage.files import writing
     from triage.products import folder_watch
 
+    writing.in_reach(Path(output).parent)
     for folder in folders:
         if not Path(folder).is_dir():
             raise TriageError(f"{folder}: no such folder", "check the path")

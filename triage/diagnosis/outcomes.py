@@ -217,7 +217,7 @@ class Outcomes:
         spots = Spots()
         for block in self.blocks():
             spots.enter(block.rows, block._waits())
-        return spots.spots(self.collect)
+        return spots.spots(self._command, self.collect)
 
     def blocks(self) -> Iterator[Outcomes]:
         """Outcomes of all these workloads, at most BLOCK at a time."""
@@ -250,11 +250,13 @@ class Outcomes:
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler; "" where the capture was made with it."""
-        collect = self.capture.collect
-        if collect is None:
-            return f"add columns: {', '.join(metrics)}"
         new = [m for m in metrics if not self._collected(m)]
-        return collect(new) if new else ""
+        return self._command(new) if new else ""
+
+    def _command(self, metrics: list[str]) -> str:
+        if self.capture.collect is not None:
+            return self.capture.collect(metrics)
+        return f"add columns: {', '.join(metrics)}"
 
     def _collected(self, metric: str) -> bool:
         """True if the run that made the capture asked for a metric: it gave one for most workloads, or others that come with it."""

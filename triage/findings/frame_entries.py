@@ -110,7 +110,7 @@ def _at_once(outcomes: Sequence[Outcomes]) -> str | None:
     """One command for all blind spots, None where there is one step only, several captures, or a tool without commands."""
     if len(outcomes) != 1 or outcomes[0].capture.collect is None:
         return None
-    spots = outcomes[0].blind_spots
+    spots = [s for s in outcomes[0].blind_spots if s.collect]
     if len({s.collect for s in spots}) < 2:
         return None
     return outcomes[0].collect(sorted({m for s in spots for m in s.missing}))

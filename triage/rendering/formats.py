@@ -32,7 +32,7 @@ WRITERS = {
     "json": ("result_json", "write_json"),
     "brief": ("brief", "brief"),
     "sarif": ("sarif", "sarif"),
-    "github": ("github_annotations", "annotations"),
+    "github": ("github_annotations", "github"),
 }
 
 

@@ -10,7 +10,7 @@ from triage.rendering.findings_csv import Write
 KINDS = {"critical": "error", "high": "error", "medium": "warning", "low": "notice", "info": "notice"}
 
 
-def annotations(b: Bundle, write: Write) -> None:
+def github(b: Bundle, write: Write) -> None:
     """Write `::warning file=F,line=N,title=T::text` per item, the largest saving first.
 
     Escaped as GitHub's toolkit does (packages/core/src/command.ts), so that no name of a capture begins a command.

@@ -18,7 +18,6 @@ from triage.document.entries import (
     WorkloadEntry,
 )
 from triage.document.markers_by_time import MarkerRow
-from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import UndiagnosedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
@@ -31,7 +30,6 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
 
-MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
 WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
 
 
@@ -133,7 +131,7 @@ def dark(u: UndiagnosedEntry) -> str:
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
+        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else "no measured cause"
         if u["top"]:
@@ -162,7 +160,7 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
 
-def _more(count: int) -> str:
+def and_more(count: int) -> str:
     """` + 4 more`; "" for none."""
     return f" + {count:,} more" if count > 0 else ""
 
@@ -230,7 +228,7 @@ def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
         return []
     names = distinct(c["names"][:most], long)
     if c["count"] > most:
-        names[-1] += _more(c["count"] - most)
+        names[-1] += and_more(c["count"] - most)
     return names
 
 
@@ -252,7 +250,7 @@ def only_small(s: Summary) -> str:
     if s["first"] or not s["causes"]:
         return ""
     items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"][:3]]
-    return f"Nothing significant to fix. Small items: {', '.join(items)}{_more(len(s['causes']) - 3)}."
+    return f"Nothing significant to fix. Small items: {', '.join(items)}{and_more(len(s['causes']) - 3)}."
 
 
 def gain(f: FindingEntry) -> str:
@@ -309,7 +307,7 @@ def source(o: SourceEntry, most: int = 2) -> str:
     """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
-        more = _more(len(o["inputs"]) - most)
+        more = and_more(len(o["inputs"]) - most)
         return short(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
     return cell(o)
 
@@ -323,14 +321,24 @@ def spoken(formula: str) -> str:
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
-def cell(o: SourceEntry) -> str:
-    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`."""
-    if "formula" in o:
-        # of a sum, the first cell that is not 0
-        first = next((x for k in (1, 0) for x in leaves(o) if not k or _NOT_ZERO.search(x["text"])), None)
-        return f"{short(spoken(o['formula']), 80)}{f', from {cell(first)}' if first else ''}"
+def cell(o: SourceEntry, most: int = 2) -> str:
+    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`; of a computed one the formula with its first cells."""
+    if "formula" not in o:
+        return _cell(o)
+    found = list({(x["file"], x["line"], x["column"]): x for x in leaves(o)}.values())
+    found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
+    cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
+    told = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
+    return f"{short(spoken(o['formula']), 80)}{told}"
+
+
+def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
+    """One cell with its place; of a row that stands `before` already, its column alone."""
+    column = short(o["column"], 70)
+    if any((b["file"], b["line"]) == (o["file"], o["line"]) for b in before):
+        return f"“{short(o['text'], 40)}” ({'metric' if 'record' in o else 'column'} {column})"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
-    return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{short(o['column'], 70)})"
+    return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{column})"
 
 
 _NOT_ZERO = re.compile("[^0., ]")
@@ -364,37 +372,6 @@ def tail(path: str) -> str:
     """The last part of a path."""
     # exports of a Windows machine are often read on another: both kinds of separators
     return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
-
-
-def collect(b: CollectEntry) -> str:
-    """`enables 7 checks on 3 markers`."""
-    return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
-
-
-def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
-    """(sentence, command) of what to collect next: one command, once and last; "" for a sentence before it.
-
-    full: what each missing counter enables, each with its command where no single one collects them all.
-    """
-    spots, everything = s["blind"], s["collect_all"] or ""
-    if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
-        return []  # the command that decides stands above
-    if len(everything) > MAX_COMMAND_CHARS:
-        everything = ""
-    one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
-    if one:
-        checks = f"{plural(s['waiting'], 'check')} not evaluated (missing counters). One run collects them:"
-        each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
-        return [*each, (checks, one)]
-    listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]
-    return listed if full or len(spots) < 2 else [*listed, (f"{plural(len(spots) - 1, 'more command')}: --full", "")]
-
-
-def missing(b: CollectEntry, most: int = 8) -> str:
-    """Labels of the metrics to collect."""
-    # several ids may share a label
-    names = list(dict.fromkeys(label(m) for m in b["missing"]))
-    return ", ".join(names[:most]) + _more(len(names) - most)
 
 
 def sol(w: WorkloadEntry, most: int = 3) -> str:

@@ -66,7 +66,7 @@ def _rule(c: CauseEntry) -> dict[str, Any]:
 
 
 def _result(item: ItemEntry, rule: int, found: list[places.Place]) -> dict[str, Any]:
-    figures = {k: item[k] for k in ("rank", "saved_ns", "share", "confidence", "workload_count")}  # type: ignore[literal-required]
+    figures = {k: item[k] for k in ("rank", "saved_ns", "share", "confidence", "workload_count")}
     result: dict[str, Any] = {
         "ruleId": item["cause"],
         "ruleIndex": rule,

@@ -20,7 +20,7 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, phrases, terminal_bars
+from triage.rendering import code_places, next_captures, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import HEADS
@@ -357,7 +357,7 @@ class _Page:
 
     def collect(self) -> None:
         """Commands that collect the missing counters."""
-        steps = phrases.collect_next(self.s, self.full)
+        steps = next_captures.collect_next(self.s, self.full)
         if steps:
             self.title(HEADS.collect_next)
         for text, command in steps:

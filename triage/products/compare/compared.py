@@ -44,13 +44,12 @@ class Compared:
         """The JSON result as plain data."""
         return self._doc
 
-    def save(self, path: str | Path, format: str = "", *, full: bool = False) -> Path:
+    def save(self, path: str | Path, form: str = "", *, full: bool = False) -> Path:
         """Write a report: terminal, markdown, html, json or junit; by default what the name ends in. Returns the path.
 
         full: all pairs and counters. Raises ReportError where it cannot be written.
         """
-        form = format or by_ending(str(path), compare_report.FORMATS)
-        text = compare_report.render(self._doc, form, full)
+        text = compare_report.render(self._doc, form or by_ending(str(path), compare_report.FORMATS), full)
         with writing.sink(str(path)) as write:
             write(text)
         return Path(path)
@@ -74,7 +73,8 @@ def compare(
     noise: smallest relative difference that counts. margin: difference that `unchanged` excludes. device: GPU of exports that
     do not name it. Raises what `triage.diagnose` raises, and TriageError where the sides have nothing in common.
     """
-    sides = [
-        s if isinstance(s, api.Diagnosis) else api.diagnose(s, method=method, device=device) for s in (before, after)
-    ]
-    return Compared(comparing.compare(*sides, floor=noise, margin=margin))
+
+    def side(given: Side) -> api.Diagnosis:
+        return given if isinstance(given, api.Diagnosis) else api.diagnose(given, method=method, device=device)
+
+    return Compared(comparing.compare(side(before), side(after), noise, margin=margin))
