@@ -10,6 +10,8 @@ from triage.document.bundle import column
 from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEntry
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
+MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
+IDLE = "idle"
 MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
@@ -44,7 +46,7 @@ class AtLimitEntry(TypedDict):
 
 
 class VerdictEntry(TypedDict):
-    """Time of one verdict (a word of VERDICT_CLASSES) and its number of workloads; time outside all of them is not diagnosed."""
+    """Time of one verdict (a word of VERDICT_CLASSES, or IDLE) and its number of workloads; time outside all is not diagnosed."""
 
     verdict: str
     ns: float
@@ -61,6 +63,8 @@ def time_by_verdict(doc: Result) -> list[VerdictEntry]:
     count = Counter(v for v, ns in zip(verdicts, own, strict=True) if ns)
     times = {v: (frame["time_by_verdict"].get(v) or 0.0) for v in VERDICT_CLASSES}
     times["not-diagnosed"] += frame["uncovered_ns"] or 0.0
+    if frame["timeline"] and (idle := total - sum(times.values())) > MIN_SHOWN_SHARE * total:
+        times[IDLE] = idle  # between the work of a timeline: no workload's, and judged by items of its own
     return [{"verdict": v, "ns": ns, "share": ns / total, "count": count[v]} for v, ns in times.items() if ns]
 
 
@@ -86,7 +90,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     frame = doc["frame"]
     total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
     ns = (frame["time_by_verdict"]["not-diagnosed"] or 0) + uncovered
-    if not total or ns < 0.0005 * total:
+    if not total or ns < MIN_SHOWN_SHARE * total:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]

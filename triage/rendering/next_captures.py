@@ -16,15 +16,16 @@ def collect(b: CollectEntry) -> str:
     return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
 
 
-def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
+def collect_next(s: Summary, full: bool = False, room: int = MAX_COMMAND_CHARS) -> list[tuple[str, str]]:
     """(sentence, command) of what to collect next: one command, once and last; "" for a sentence before it.
 
-    full: what each missing counter enables, each with its command where no single one collects them all.
+    full: what each missing counter enables, each with its command where no single one collects them all. room: characters of a
+    command that collects them all.
     """
     spots, everything = s["blind"], s["collect_all"] or ""
     if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
         return []  # the command that decides stands above
-    if len(everything) > MAX_COMMAND_CHARS:
+    if len(everything) > room:
         everything = ""
     one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
     if one:

@@ -14,12 +14,13 @@ from triage.document.entries import (
     EvidenceEntry,
     FindingEntry,
     FrameEntry,
+    FramesEntry,
     SourceEntry,
     WorkloadEntry,
 )
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import UndiagnosedEntry, VerdictEntry
+from triage.document.time_shares import IDLE, UndiagnosedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
@@ -37,6 +38,19 @@ def gap_reason(g: GapEntry) -> str:
     """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
     name = GAP_WORDS[g["cause"]].name
     return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
+
+
+def frames(f: FramesEntry) -> str:
+    """`240 frames: median 16.5 ms (61 fps), P99 22 ms (1 % low 45 fps), longest 41 ms (24 fps), stutter 0.8 %`."""
+    many = f["count"] >= 100  # a hundredth of fewer is none of them
+    parts = [f"median {time(f['median_ns'])} ({_fps(f['median_ns'])})"]
+    parts += [f"P99 {time(f['p99_ns'])} (1 % low {_fps(f['p99_ns'])})"] if many else []
+    parts += [f"longest {time(f['longest_ns'])} ({_fps(f['longest_ns'])})", f"stutter {percent(f['stutter'])}"]
+    return f"{plural(f['count'], 'frame')}: {', '.join(parts)}"
+
+
+def _fps(ns: float | None) -> str:
+    return f"{1e9 / ns:.0f} fps" if ns else "–"
 
 
 def steps(entries: Sequence[StepEntry] | None) -> str:
@@ -101,7 +115,7 @@ def range_(low: float | None, bound: float | None) -> str:
 def verdict(name: str) -> str:
     """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
     words: tuple[str, ...] = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
-    return words[VERDICT_CLASSES.index(name)]
+    return HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)]
 
 
 def root_cause(m: MarkerRow) -> str:

@@ -193,6 +193,7 @@ class Phrases:
     tail = staticmethod(phrases.tail)
     titled = staticmethod(phrases.titled)
     gap_reason = staticmethod(phrases.gap_reason)
+    frames = staticmethod(phrases.frames)
     steps = staticmethod(phrases.steps)
     ranks = staticmethod(phrases.ranks)
 

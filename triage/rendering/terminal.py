@@ -125,6 +125,9 @@ class _Page:
         self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
             grid.add_row(HEADS.not_diagnosed, Text(phrases.undiagnosed(self.s["dark"]), "yellow"))
+        for c in self.doc["captures"]:
+            if c["frames"]:
+                grid.add_row(HEADS.frames, phrases.frames(c["frames"]))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))

@@ -10,7 +10,7 @@ from rich.text import Text
 from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import VerdictEntry
+from triage.document.time_shares import IDLE, VerdictEntry
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
@@ -37,6 +37,7 @@ VERDICT_LOOKS = {
     "suspect": ("▒", "yellow"),
     "not-diagnosed": ("~", "yellow"),
     "at-limit": ("=", "bright_black"),
+    IDLE: ("·", "bright_black"),
 }
 
 
@@ -46,7 +47,7 @@ def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
     saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
     listed = len(s["first"])
     parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
-    rest = (s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns, _ in parts)
+    rest = round((s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns, _ in parts))
     parts.append(("+", max(0.0, rest), "green"))
     parts.append(("=", s["finished"]["ns"], "bright_black"))
     dark = s["dark"]["ns"] if s["dark"] else 0.0

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import VerdictEntry
+from triage.document.time_shares import IDLE, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -22,7 +22,7 @@ from triage.rendering import phrases
 from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
-VERDICT_HATCHES = {"fix": "", "suspect": "memory", "not-diagnosed": "dark", "at-limit": ""}
+VERDICT_HATCHES = {"fix": "", "suspect": "memory", "not-diagnosed": "dark", "at-limit": "", IDLE: ""}
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
     "compute": "",
@@ -109,7 +109,7 @@ def budgeted(s: Summary) -> list[tuple[str, float, str]]:
     saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])][:NUMBERED]
     parts = [("item", ns, str(n)) for n, ns in saved]
     parts += [
-        ("rest", max(0.0, (s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns in saved)), ""),
+        ("rest", max(0.0, round((s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns in saved))), ""),
         ("done", s["finished"]["ns"], ""),
     ]
     dark = s["dark"]["ns"] if s["dark"] else 0.0
