@@ -193,7 +193,7 @@ def test_fail_on_sets_the_exit_code(tmp_path: Path) -> None:
 def test_output_file_is_whole_or_absent(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", rows(3))
     out = tmp_path / "deep" / "r.json"
-    assert run("diagnose", path, "-f", "json", "-o", out).returncode == 0
+    assert run("diagnose", path, "-f", "json", "-o", out, cwd=tmp_path).returncode == 0
     assert json.loads(out.read_text())["schema"] == "triage/1"
     assert [p.name for p in out.parent.iterdir()] == ["r.json"]
     blocked = tmp_path / "a.csv" / "x.json"

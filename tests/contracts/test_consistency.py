@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import triage
 from tests.conftest import ROOT
 from tests.regolden import EVERY_FORMAT, diagnosis, opened, samples
 from triage.commands._agent import Tools
@@ -24,6 +25,7 @@ from triage.document.finding_rows import COLUMNS
 from triage.document.summary import Summary, summarise
 from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking
+from triage.ground.units import show
 from triage.products.tickets import compose
 from triage.products.tickets.text import body
 from triage.rendering import formats, phrases
@@ -200,3 +202,27 @@ def test_every_format_of_every_sample_says_the_same() -> None:
         full = name in EVERY_FORMAT  # each kind of report with all that it can list
         faults += [f"{name}: {fault}" for fault in (*everywhere(path, full), *products(path, full))]
     assert not faults, "\n".join(faults[:40])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"), [({"top": 3}, "--top 3"), ({"min_gain": 0.03}, "--min-gain 3 %"), ({"top": 0}, "--top 0")]
+)
+def test_filters_choose_items_and_say_what_they_leave_out(chosen: dict[str, Any], said: str) -> None:
+    path = str(ROOT / "sample_captures" / "gpu-trace" / "demo_frame")
+    whole, b = diagnosis(path).bundle, triage.diagnose(path, **chosen).bundle
+    kept = len(b.todo)
+    assert [i["fingerprint"] for i in b.todo] == [i["fingerprint"] for i in whole.todo[:kept]] and kept < len(
+        whole.todo
+    )
+    # findings and markers are those of the items, and the rest of the sum is said
+    assert [f["fingerprint"] for f in b.findings] == [f["fingerprint"] for f in whole.findings[: len(b.findings)]]
+    assert {f["cause"] for f in b.findings} == {i["cause"] for i in b.todo}
+    left = sum(i["saved_ns"] or 0.0 for i in whole.todo[kept:])
+    (note,) = b.frame["notes"]
+    assert f"{len(whole.todo) - kept} of {len(whole.todo)} items ({show(left, 'ns')})" in note and said in note
+    assert b.frame["recoverable_ns"] == whole.frame["recoverable_ns"]
+    with speaking(b.item, b.whose):
+        s = summarise(b)
+        titles = {m["workload"]["id"]: (m["title"], phrases.back(m)) for m in summarise(whole)["markers"]}
+    assert all(titles[m["workload"]["id"]] == (m["title"], phrases.back(m)) for m in s["markers"])
+    assert ("No item listed" in s["headline"]) == (not kept) and "hardware limit" not in s["headline"]

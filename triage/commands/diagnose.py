@@ -37,14 +37,17 @@ OPINION_FORMATS = ("terminal", "json")
 )
 @click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
-    "--top", type=_types.Whole(0), metavar="N", help="List only the top N findings and their markers or kernels."
+    "--top",
+    type=_types.Whole(0),
+    metavar="N",
+    help="List only the top N items, with their findings, markers or kernels.",
 )
 @click.option(
     "--min-gain",
     type=_types.Share(),
     default=0.0,
     metavar="SHARE",
-    help="Minimum saving to list a finding, as a share of the frame (2%).",
+    help="Minimum saving to list an item, as a share of the frame (2%).",
 )
 @click.option("--full", is_flag=True, help="List everything, in formats that are short by default.")
 @click.option(
