@@ -63,7 +63,7 @@ def roofline(operators: Sequence[OperatorEntry] | None) -> Markup:
             f'<circle class="dot" cx="{left:.1f}" cy="{low:.1f}" r="{size:.1f}"><title>{escape(told)}</title></circle>'
         )
         if id(o) in named:
-            side = ("end", -1) if left > WIDTH * 0.7 else ("start", 1)
+            side = ("end", -1) if left > WIDTH * 2 / 3 else ("start", 1)
             out.append(
                 f'<text class="name" x="{left + side[1] * (size + 4):.1f}" y="{low + 4:.1f}" text-anchor="{side[0]}">{escape(short(o["op"], 28))}</text>'
             )
