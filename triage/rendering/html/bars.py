@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, VerdictEntry
@@ -188,6 +189,34 @@ def interval(c: TodoItem, most: float | None) -> Markup:
         f'<rect class="iv-track" x="2%" y="5" width="96%" height="4" rx="2"/><rect class="iv-mid" x="2%" y="5" width="{number(bound - 2)}%" height="4" rx="2"/>'
         f'<rect class="iv-low" x="2%" y="5" width="{number(max(0.0, low - 2))}%" height="4" rx="2"/><circle class="iv-dot" cx="{number(likely)}%" cy="7" r="5"/></svg>'
     )
+
+
+def pass_bars(
+    times: Sequence[tuple[float, float]], names: Sequence[str], budgets: Sequence[BudgetEntry]
+) -> list[Markup]:
+    """A bar per pass on one scale: its time, the part that its root causes save, and a tick at its budget.
+
+    times: (ns, saved ns) per pass. budgets: those whose marker is the name of a pass.
+    """
+    allowed = {e["marker"].lower(): e["allowed_ns"] for e in budgets}
+    limits = [allowed.get(name.lower()) for name in names]
+    most = max((*(ns for ns, _ in times), *(a for a in limits if a)), default=0.0)
+    if most <= 0:
+        return [Markup("")] * len(times)
+    out = []
+    for (ns, saved), limit in zip(times, limits, strict=True):
+        told = f"{phrases.time(ns)}, {phrases.time(saved) if saved else 'nothing'} recoverable"
+        tick = ""
+        if limit:
+            told += f", budget {phrases.time(limit)}"
+            tick = f'<rect class="p-limit" x="{number(min(99.0, limit / most * 100))}%" width="2" height="6"/>'
+        out.append(
+            Markup(
+                f'<svg class="passbar" width="100%" height="6" role="img" aria-label="{escape(told)}"><rect class="p-time" width="{number(ns / most * 100)}%" height="6"/>'
+                f'<rect class="p-saved" width="{number(min(saved, ns) / most * 100)}%" height="6"/>{tick}</svg>'
+            )
+        )
+    return out
 
 
 def number(value: float) -> str:
