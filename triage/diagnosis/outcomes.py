@@ -40,7 +40,6 @@ from triage.rulebook.expression import UNKNOWN
 BLOCK = 25_000  # workloads whose outcomes are worked out together, where all are asked for: 2.6 KB each
 EXPLAINED = 2_000  # workloads up to which all are explained: ways through the guide, and `ruled out` where all findings are listed
 Ask = tuple[tuple[str, ...], Masks]  # (metrics to collect, where they are missing); no metrics: cannot be collected
-WITH_ANY_COMMAND = ("gpu.time", "launch.", "device.")  # metrics that every run of a profiler exports
 
 
 class Outcomes:
@@ -250,23 +249,11 @@ class Outcomes:
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler; "" where the capture was made with it."""
-        new = [m for m in metrics if not self._collected(m)]
+        made_with = self.capture.table.made_with
+        new = [m for m in metrics if self._command([m]) not in made_with] if made_with else metrics
         return self._command(new) if new else ""
 
     def _command(self, metrics: list[str]) -> str:
         if self.capture.collect is not None:
             return self.capture.collect(metrics)
         return f"add columns: {', '.join(metrics)}"
-
-    def _collected(self, metric: str) -> bool:
-        """True if the run that made the capture asked for a metric: it gave one for most workloads, or others that come with it."""
-        exported = self.capture.facts.get(metric) if metric in self.capture.table.columns else None
-        if exported is not None:
-            return bool(2 * np.isnan(exported).sum() < len(exported))
-        return self.capture.collect is not None and self.capture.collect([metric]) in self._made_with
-
-    @cached_property
-    def _made_with(self) -> frozenset[str]:
-        """Commands that collect what the export holds; times and launch shapes come with any."""
-        columns = [m for m in self.capture.table.columns if not m.startswith(WITH_ANY_COMMAND)]
-        return frozenset(self.capture.collect([m]) for m in columns) if self.capture.collect else frozenset()
