@@ -79,7 +79,7 @@ def _readable(path: str) -> bool:
 
 
 @functools.cache
-def _diagnosed(path: str) -> Any:
+def diagnosis(path: str) -> Any:
     from triage import api
 
     here = Path.cwd()
@@ -100,7 +100,7 @@ def made(path: str, fmt: str) -> str:
     here = Path.cwd()
     os.chdir(ROOT)
     try:
-        d = _diagnosed(path)
+        d = diagnosis(path)
         formats.render(d.bundle, fmt, parts.append)
     finally:
         os.chdir(here)

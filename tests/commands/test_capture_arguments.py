@@ -227,3 +227,21 @@ def test_fail_on_says_what_failed() -> None:
     p = run("diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--fail-on", "low")
     assert p.returncode == 1
     assert "failed on low: " in p.stderr and len(p.stderr.splitlines()) == 1
+
+
+def test_output_makes_no_folder_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from triage.files import writing
+    from triage.ground.errors import ReportError
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for path in ("deep/er/x.html", str(tmp_path / "x.html"), str(tmp_path / "here" / "new" / "x.html")):
+        with writing.sink(path) as write:
+            write("x")
+        assert Path(path).read_text() == "x"
+    with (
+        pytest.raises(ReportError, match=r"there: no such folder - make it first"),
+        writing.sink(str(tmp_path / "there" / "x.html")),
+    ):
+        pass
+    assert not (tmp_path / "there").exists()

@@ -90,7 +90,8 @@ class Table:
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
-    the exports of a dialect differ in them.
+    the exports of a dialect differ in them. made_with: what `collect` says for the run that made the capture, where it states
+    its settings: run again, it gives nothing new.
     """
 
     dialect: str
@@ -118,6 +119,7 @@ class Table:
     tells: dict[str, str] = field(default_factory=dict)
     trace: Trace | None = None
     collect: Callable[[list[str]], str] | None = None
+    made_with: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)

@@ -41,6 +41,7 @@ class FramesEntry(TypedDict):
     median_ns: float | None
     p99_ns: float | None
     longest_ns: float | None
+    stutter: float | None
 
 
 class CaptureEntry(TypedDict):

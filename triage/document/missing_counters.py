@@ -22,14 +22,14 @@ class CollectEntry(TypedDict):
 
 
 def missing_counters(doc: Result) -> list[CollectEntry]:
-    """Blind spots that one command or step fills, together, most rules first.
+    """Blind spots that one command or step fills, together, most rules first; none that the run of the capture asked for.
 
     Commands that differ only in the metrics they ask for are one, of at most METRICS_PER_COMMAND: what lets most rules be
     evaluated first.
     """
     groups: dict[tuple[str, str, int], _Collect] = {}
     turn: Counter[tuple[str, str]] = Counter()
-    for spot in sorted(doc["blind_spots"], key=lambda spot: -len(spot["rules"])):
+    for spot in sorted(filter(lambda spot: spot["collect"], doc["blind_spots"]), key=lambda spot: -len(spot["rules"])):
         asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
         same = (asks[1], asks[3]) if asks else (spot["collect"], "")
         # columns are no command: they are asked for in one sentence, however many

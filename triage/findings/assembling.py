@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triage import dialects
+from triage.capture.arrays import distinct
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Bundle
@@ -99,12 +100,18 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
         weighed=Weighed(outcomes),
         rooflines=_rooflines(outcomes) if ways else {},
         rules=reference_entries.rules(d, {r["rule"] for r in (*listed, *excluded)}),
-        causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo}),
+        causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo} | _leading(d)),
         cause_of=_cause_of(d),
         chosen=d.top is not None,
         item=_item(d),
         whose=terminology_of(d),
     )
+
+
+def _leading(d: Diagnosis) -> set[str]:
+    """Root causes of the shown workloads, whose titles tables print even where no finding is listed."""
+    seen = {k for p, part in enumerate(d.parts) for k in distinct(part.leaders.cause[d.shown(p)]) if k >= 0}
+    return {d.cause_index.names[k] for k in seen}
 
 
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, RooflineEntry]:

@@ -10,6 +10,7 @@ from triage.capture.capture import Capture
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
+from triage.dialects.frames.pacing import STUTTER
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
 from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
@@ -42,6 +43,7 @@ def _frames(c: Capture) -> FramesEntry | None:
         "median_ns": number(float(np.median(c.frames)), 3),
         "p99_ns": number(float(np.percentile(c.frames, 99)), 3),
         "longest_ns": number(float(c.frames.max()), 3),
+        "stutter": number(float((c.frames > STUTTER * np.median(c.frames)).mean())),
     }
 
 
@@ -110,7 +112,7 @@ def _at_once(outcomes: Sequence[Outcomes]) -> str | None:
     """One command for all blind spots, None where there is one step only, several captures, or a tool without commands."""
     if len(outcomes) != 1 or outcomes[0].capture.collect is None:
         return None
-    spots = outcomes[0].blind_spots
+    spots = [s for s in outcomes[0].blind_spots if s.collect]
     if len({s.collect for s in spots}) < 2:
         return None
     return outcomes[0].collect(sorted({m for s in spots for m in s.missing}))

@@ -21,6 +21,7 @@ from triage.document.entries import (
     WorkloadEntry,
 )
 from triage.document.page_entries import NumberEntry, WeighedEntry
+from triage.document.time_shares import time_by_verdict
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases
@@ -85,7 +86,7 @@ def _head(b: Bundle) -> Iterator[str]:
     for c in b.head["captures"]:
         yield f"capture: {clean(c['path'])} ({c['dialect']}, {clean(c['device'] or 'unknown GPU')})"
     yield f"total: {phrases.time(frame['duration_ns'])} in {plural(frame['workloads'], b.item)}"
-    if verdicts := phrases.verdicts(frame):
+    if verdicts := phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
     for text in (phrases.steps(frame["steps"]), phrases.ranks(frame["ranks"])):
         if text:

@@ -20,7 +20,7 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, phrases, terminal_bars
+from triage.rendering import code_places, next_captures, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.labels import HEADS
@@ -29,7 +29,6 @@ from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.text_table import TextTable
 
 MAX_WIDTH = 120
-MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
 DEFAULT_ROWS = 8  # markers and passes listed without --full
 MIN_LIMITER_SHARE = 0.01
 LABEL = len(HEADS.not_diagnosed)  # width of the labels beside the bars
@@ -75,16 +74,20 @@ class _Page:
         self.names = dict(zip(column(doc["workloads"], "id"), column(doc["workloads"], "name"), strict=True))
 
     def all(self) -> None:
-        """Write summary, to-do list, timeline, markers, passes, findings, missing counters and notes."""
+        """Write summary, to-do list, what to collect next (with --full last), timeline, markers, passes, findings and notes."""
         self.head()
         self.budgets()
         self.todo()
+        if not self.full:
+            self.collect()
         self.timeline()
         self.operators()
         self.markers()
         self.passes()
         self.findings()
-        self.collect()
+        self.quality()
+        if self.full:
+            self.collect()
         self.foot()
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
@@ -123,7 +126,13 @@ class _Page:
         self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
             grid.add_row(HEADS.not_diagnosed, Text(phrases.undiagnosed(self.s["dark"]), "yellow"))
+        for c in self.doc["captures"]:
+            if c["frames"]:
+                grid.add_row(HEADS.frames, phrases.frames(c["frames"]))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
+        if len(self.s["verdicts"]) > 1:
+            grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
+            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"]))
         if self.s["duration_ns"]:
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
             grid.add_row(HEADS.time, bar)
@@ -272,7 +281,8 @@ class _Page:
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
-            self.say(f"{plural(rest, f'more {voice().item}')}: --full", "bright_black")
+            why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
+            self.say(f"{plural(rest, f'more {voice().item}')}: {why}", "bright_black")
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
@@ -351,29 +361,16 @@ class _Page:
 
     def collect(self) -> None:
         """Commands that collect the missing counters."""
-        spots = self.s["blind"]
-        if not spots or (not self.full and self.s["unjudged"] and self.s["unjudged"]["collect"]):
-            return  # the command that decides stands above
-        everything = clean(self.s["collect_all"] or "")
-        self.title(HEADS.collect_next)
-        if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:
-            self.say(
-                f"{plural(self.s['waiting'], 'check')} not evaluated (missing counters). One run collects them all:",
-                indent=2,
-            )
-            self.say(everything, "cyan", 4)
-            return
-        for b in spots if self.full else spots[:1]:
-            self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
-            self.say(clean(b["collect"]), "cyan", 4)
-        if self.full and everything:
-            self.say("Everything in one run:", indent=2)
-            self.say(everything, "cyan", 4)
-        elif len(spots) > 1:
-            self.say(f"{plural(len(spots) - 1, 'more command')}: --full", "bright_black", 2)
+        steps = next_captures.collect_next(self.s, self.full)
+        if steps:
+            self.title(HEADS.collect_next)
+        for text, command in steps:
+            self.say(text, indent=2)
+            if command:
+                self.say(clean(command), "cyan", 4)
 
-    def foot(self) -> None:
-        """Notes on data quality, and where to find more."""
+    def quality(self) -> None:
+        """Notes on the quality of the data."""
         quality = self.doc["quality"]
         if quality:
             self.title(HEADS.data_quality)
@@ -381,6 +378,9 @@ class _Page:
                 self.say(clean(q["message"]), indent=2)
             if len(quality) > len(shown):
                 self.say(f"{plural(len(quality) - len(shown), 'more note')}: --full", "bright_black", 2)
+
+    def foot(self) -> None:
+        """Where to find more."""
         self.console.print()
         self.say(
             f"{phrases.to_explain(self.s)}All findings with source cells: --full. HTML: -o report.html. "
