@@ -108,7 +108,6 @@ def test_kernels_are_not_taken_for_host_calls(name: str) -> None:
         ('"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"HIP_RUNTIME_API","x",1,1,1,5,6\n', "HIP API"),
         ('"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"HSA_CORE_API","x",1,1,1,5,6\n', "HSA API"),
         ('"Kind","Direction","Stream_Id","Source_Agent_Id","Destination_Agent_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"MEMORY_COPY","H2D",1,0,1,1,5,6\n', "memory copies"),
-        ('"Sample_Timestamp","Exec_Mask","Dispatch_Id","Instruction","Instruction_Comment","Correlation_Id"\n1,18446744073709551615,1,"s_endpgm","",1\n', "samples"),
         ('"Node_Id","Logical_Node_Id","Agent_Type","Cu_Count"\n1,1,"GPU",104\n', "agent_info"),
     ],
 )  # fmt: skip

@@ -23,11 +23,6 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("Kind", "Operation", "Allocation_Size"), "a trace of memory allocations, not of kernels", _KERNELS),
     (("Kind", "Direction", "Start_Timestamp"), "a trace of memory copies, not of kernels", _KERNELS),
     (
-        ("Sample_Timestamp", "Exec_Mask", "Instruction"),
-        "program-counter samples: instructions without kernel times",
-        _KERNELS,
-    ),
-    (
         ("Node_Id", "Agent_Type", "Cu_Count"),
         "the list of GPUs and CPUs (agent_info), not a profile",
         "give the *_counter_collection.csv or *_kernel_trace.csv that lies beside it",

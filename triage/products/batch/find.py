@@ -53,7 +53,7 @@ _FAMILIES = tuple(
         (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace tells no more
         (
             r"(counter_collection|kernel_trace)\.csv$",
-            r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
+            r"(agent_info|memory_copy_trace|pc_sampling_(host_trap|stochastic)|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
         ),
     )
 )
