@@ -10,7 +10,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command
+from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command, unitrace_rows
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
@@ -18,7 +18,7 @@ from triage.ground.phrasing import plural
 NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
 TELLS = {"work": "compute"}
-TITLE = "PyTorch profiler or JAX (XLA), Chrome trace (timeline of devices, host and operators)"
+TITLE = "PyTorch profiler, JAX (XLA) or Intel unitrace, Chrome trace (timeline of devices, host and operators)"
 CAPTURE = """\
     with torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=1, warmup=3, active=3),
@@ -32,7 +32,9 @@ CAPTURE = """\
 writes `log/*.pt.trace.json`, one per process; packed (`.json.gz`) is fine. `prof.export_chrome_trace("trace.json.gz")` writes
 the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down.
 
-JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`."""
+JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`.
+
+Intel: `unitrace --chrome-kernel-logging --chrome-call-logging ./app` writes `app.PID.json`."""
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "python train.py"
@@ -79,8 +81,11 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel, copy and set; raises NotTriageable where the file holds no GPU work."""
     chrome_refusals.other_tool(source)
     rows, columns = JsonRows(source), Columns()
+    intel = unitrace_rows.Unitrace() if unitrace_rows.HEAD_RE.search(source.head_text) else None
     for batch in rows:
-        columns.add(batch)
+        columns.add(intel.rows(batch) if intel else batch)
+    if intel:
+        columns.add(intel.rest())
     if not columns.work:
         raise chrome_refusals.without_work(source.path, rows, columns)
     calls, found = kineto.calls(columns)
@@ -90,8 +95,9 @@ def read(source: Source, options: Options) -> Table:
     amd = _is_amd(rows.head, words)
     functions = [_function(w) for w in words]
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
-    table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
-    table.trace = Trace(operations, calls, devices, words, functions, profile_amd if amd else profile, GRACE_NS)
+    vendor = "intel" if intel else "amd" if amd else "nvidia"
+    table.tells = {"vendor": vendor, "api": _APIS[vendor]}
+    table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
@@ -111,6 +117,15 @@ def profile(function: str, skip: int) -> str:
 def profile_amd(function: str, _skip: int) -> str:
     """The command that profiles the launches of a function with rocprof-compute."""
     return next_command.rocprof_compute(function, APP)
+
+
+def profile_intel(function: str, _skip: int) -> str:
+    """The command that measures the kernels of a program with unitrace, a function's among them."""
+    return "unitrace -q -g ComputeBasic -o metrics.csv ./app"
+
+
+_APIS = {"nvidia": "cuda", "amd": "hip", "intel": "sycl"}
+_PROFILES = {"nvidia": profile, "amd": profile_amd, "intel": profile_intel}
 
 
 def _function(name: str) -> str:
@@ -201,11 +216,11 @@ def _columns(
 
 def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str, str | None]]) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
-    table.notes.append(
-        "Chrome trace of XLA's profiler (JAX, TensorFlow): times, launch shapes and host calls without counters"
-        if columns.gpus
-        else "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
-    )
+    writer = "XLA's profiler (JAX, TensorFlow)" if columns.gpus else "PyTorch's profiler"
+    operators = "host calls" if columns.gpus else "host calls and operators"
+    if table.tells.get("vendor") == "intel":
+        writer, operators = "Intel's unitrace", "host calls in whole microseconds"
+    table.notes.append(f"Chrome trace of {writer}: times, launch shapes, {operators} without counters")
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
