@@ -349,7 +349,7 @@ METRICS = (
         "ratio",
         "Waves waiting at barriers",
         "low",
-        "Share of the sampled waves that wait at a barrier",
+        "Share of the waves' life spent at barriers",
     ),
     Metric(
         "waves.lds_or_scalar_wait",
@@ -363,7 +363,7 @@ METRICS = (
         "ratio",
         "Waves waiting for instructions",
         "low",
-        "Share of the sampled waves without an instruction to issue",
+        "Share of the waves' life without an instruction to issue",
     ),
     Metric(
         "waves.alu_wait",
