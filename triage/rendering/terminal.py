@@ -365,7 +365,7 @@ class _Page:
         for b in spots if self.full else spots[:1]:
             self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
             self.say(clean(b["collect"]), "cyan", 4)
-        if self.full and everything:
+        if self.full and everything and everything not in {clean(b["collect"]) for b in spots}:
             self.say("Everything in one run:", indent=2)
             self.say(everything, "cyan", 4)
         elif len(spots) > 1:
