@@ -5,12 +5,13 @@ Columns inside, objects at the edge: both hold one NumPy array per metric and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
+    from triage.capture.frame_spread import Spread
     from triage.capture.location import Locate
     from triage.capture.source import Source
     from triage.capture.trace_nouns import Timeline, Trace
@@ -153,7 +154,8 @@ class Capture:
 
     names, paths (parent levels joined with SEP), kinds: object arrays. calls, parent (index or -1), depth: int arrays.
     duration_ns, self_ns: inclusive and exclusive time, NaN where unknown. members: (order, offsets) of table rows per
-    workload, None when every row is its own workload. frames: times of the frames in ns, where there are several.
+    workload, None when every row is its own workload. frames: times of the frames in ns, where there are several;
+    spreads: of the workloads that vary most over them.
     """
 
     input: InputFile
@@ -176,6 +178,7 @@ class Capture:
     frame_ns: float = 0.0
     uncovered_ns: float = 0.0
     frames: Floats | None = None
+    spreads: Sequence[Spread] = ()
     collect: Callable[[list[str]], str] | None = None
     timeline: Timeline | None = None  # with it, exclusive time is shared out where several workloads ran at once
 

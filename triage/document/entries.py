@@ -34,6 +34,18 @@ class ToolEntry(TypedDict):
     method: Annotated[str, REVISIONS]
 
 
+class MarkerFramesEntry(TypedDict):
+    """Times of one marker over the frames of a capture."""
+
+    workload: str
+    name: str
+    median_ns: float | None
+    p99_ns: float | None
+    low_1_ns: float | None
+    worst_ns: float | None
+    worst_frame: int
+
+
 class FramesEntry(TypedDict):
     """Several frames in one capture."""
 
@@ -41,6 +53,8 @@ class FramesEntry(TypedDict):
     median_ns: float | None
     p99_ns: float | None
     longest_ns: float | None
+    low_1_ns: float | None
+    markers: list[MarkerFramesEntry]
 
 
 class CaptureEntry(TypedDict):

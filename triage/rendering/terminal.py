@@ -23,6 +23,7 @@ from triage.ground.terminology import said, voice
 from triage.rendering import code_places, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
+from triage.rendering.frames_table import MOST_MARKERS, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
@@ -82,6 +83,7 @@ class _Page:
         self.operators()
         self.markers()
         self.passes()
+        self.over_frames()
         self.findings()
         self.collect()
         self.foot()
@@ -282,6 +284,13 @@ class _Page:
         self._table(t)
         if t.more:
             self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
+
+    def over_frames(self) -> None:
+        """Markers of a capture of several frames, those that vary most first."""
+        t = frames_table(self.doc["captures"], most=MOST_MARKERS)
+        if t is not None and self.full:
+            self.title(HEADS.over_frames)
+            self._table(t, split=0)
 
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
