@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
     from triage.capture.frame_spread import Spread
     from triage.capture.location import Locate
+    from triage.capture.queue_lanes import Lane
     from triage.capture.source import Source
     from triage.capture.trace_nouns import Timeline, Trace
     from triage.devices import Device
@@ -91,7 +92,7 @@ class Table:
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
-    the exports of a dialect differ in them.
+    the exports of a dialect differ in them. queues: span in ns and what each queue did, where work is known by queue.
     """
 
     dialect: str
@@ -118,6 +119,7 @@ class Table:
     locate: Locate | None = None
     tells: dict[str, str] = field(default_factory=dict)
     trace: Trace | None = None
+    queues: tuple[float, Sequence[Lane]] = (0.0, ())
     collect: Callable[[list[str]], str] | None = None
 
     def __len__(self) -> int:

@@ -57,6 +57,16 @@ class FramesEntry(TypedDict):
     markers: list[MarkerFramesEntry]
 
 
+class QueueEntry(TypedDict):
+    """What a queue did over the frame."""
+
+    name: str
+    busy_ns: float | None
+    beside_ns: float | None
+    waits_ns: float | None
+    parts: list[float]
+
+
 class CaptureEntry(TypedDict):
     """One input."""
 
@@ -70,6 +80,8 @@ class CaptureEntry(TypedDict):
     unmapped: list[str]
     notes: list[str]
     isolated: NotRequired[bool]
+    queue_span_ns: NotRequired[float | None]
+    queues: NotRequired[list[QueueEntry]]
 
 
 class LimiterEntry(TypedDict):

@@ -30,7 +30,22 @@ def capture(part: Part, many: bool) -> CaptureEntry:
         "unmapped": list(c.table.unmapped),
         "notes": list(c.notes),
     }
-    return {**entry, "isolated": True} if c.table.isolated else entry
+    if c.table.isolated:
+        entry["isolated"] = True
+    span, lanes = c.table.queues
+    if lanes:
+        entry["queue_span_ns"] = number(span, 3)
+        entry["queues"] = [
+            {
+                "name": lane.name,
+                "busy_ns": number(lane.busy, 3),
+                "beside_ns": number(max(lane.beside, 0.0), 3),
+                "waits_ns": number(max(lane.waits, 0.0), 3),
+                "parts": lane.parts,
+            }
+            for lane in lanes
+        ]
+    return entry
 
 
 def _frames(part: Part, many: bool) -> FramesEntry | None:

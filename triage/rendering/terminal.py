@@ -27,6 +27,7 @@ from triage.rendering.frames_table import MOST_MARKERS, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
+from triage.rendering.queue_text import queue_lines
 from triage.rendering.text_table import TextTable
 
 MAX_WIDTH = 120
@@ -286,9 +287,11 @@ class _Page:
             self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
 
     def over_frames(self) -> None:
-        """Markers of a capture of several frames, those that vary most first."""
-        t = frames_table(self.doc["captures"], most=MOST_MARKERS)
-        if t is not None and self.full:
+        """What each queue did, and markers of a capture of several frames, those that vary most first."""
+        if lines := queue_lines(self.doc["captures"]):
+            self.title(HEADS.queues)
+            self.say("\n".join(lines), indent=2)
+        if (t := frames_table(self.doc["captures"], most=MOST_MARKERS)) and self.full:
             self.title(HEADS.over_frames)
             self._table(t, split=0)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from triage.capture import queue_lanes
 from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -146,6 +147,9 @@ def read(source: Source, options: Options) -> Table:
     source.record = "event"
     text_rows.enter(table, _SPEC, [[r[0], f"{r[2]:.15g}"] for r in gpu])
     table.collectable = frozenset()
+    shown = [found.called(t) or f"track {i + 1}" for i, t in enumerate(tracks)]
+    begun, lasted = (np.array([r[i] for r in gpu]) * 1000 for i in (1, 2))
+    table.queues = queue_lanes.lanes(shown, np.array(lane, dtype=np.int64), begun, begun + lasted)
     _say(table, rows, found, gpu, tracks)
     return table
 
