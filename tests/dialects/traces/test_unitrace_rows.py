@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES
-from tests.helpers.dialects import read, read_or_refuse
+from tests.helpers.dialects import check_provenance, read, read_or_refuse
 from triage import dialects
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -41,6 +41,7 @@ def test_a_training_step() -> None:
     assert (ops.kind == KERNEL).sum() == 48 and (ops.kind == COPY).sum() == 24
     assert {str(n) for n in table.names} == {"gemm_kernel", "add_relu(float*, float const*, int)", "Memcpy DtoH"}
     assert (ops.call >= 0).all()
+    check_provenance(table)
     assert {int(k) for k in trace.calls.kind} == {LAUNCH, MEMCPY, SYNC}
     gemm = list(table.names).index("gemm_kernel")
     assert [table.columns[m].values[gemm] for m in ("launch.grid_size", "launch.block_size")] == [4096, 256]

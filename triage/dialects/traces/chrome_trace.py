@@ -83,10 +83,10 @@ def read(source: Source, options: Options) -> Table:
     rows, columns = JsonRows(source), Columns()
     intel = unitrace_rows.Unitrace() if unitrace_rows.HEAD_RE.search(source.head_text) else None
     for batch in rows:
-        columns.add(intel.rows(batch) if intel else batch)
+        columns.add(*(intel.rows(batch) if intel else (batch,)))
     if intel:
-        columns.add(intel.rest())
-    if not columns.work:
+        columns.add(*intel.rest())
+    if not len(columns.work):
         raise chrome_refusals.without_work(source.path, rows, columns)
     calls, found = kineto.calls(columns)
     device, devices, sms, arch = _devices(rows.head, columns)
@@ -160,12 +160,12 @@ def _devices(
     )
     models = {str(d.get("name") or ""): d for d in known.values()}
     only = next(iter(models.values())) if len(models) == 1 else {}
-    ranked = len({w[3] for w in columns.work}) > 1
-    pairs = [(w[3], w[4]) if ranked else (0, w[4]) for w in columns.work]
-    order = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
+    ranks, numbers = columns.work.column(3), columns.work.column(4)
+    ranked = len(np.unique(ranks)) > 1
+    order, place = np.unique(np.stack([ranks if ranked else 0 * ranks, numbers], axis=1), axis=0, return_inverse=True)
     made: list[tuple[str, str | None]] = []
     sms: list[int | None] = []
-    for rank, number in order:
+    for rank, number in order.tolist():
         mine = known.get(number, only)
         made.append((str(rank if ranked else number), str(mine.get("name") or "")[:100] or None))
         count = mine.get("numSms")
@@ -173,7 +173,7 @@ def _devices(
     versions = {(d.get("computeMajor"), d.get("computeMinor")) for d in known.values()}
     major, minor = next(iter(versions)) if len(versions) == 1 else (None, None)
     arch = f"sm_{major}{minor}" if type(major) is int and type(minor) is int and not _is_amd(head, []) else ""
-    return np.array([order[p] for p in pairs], dtype=np.int64), made, sms, arch
+    return place.reshape(-1).astype(np.int64), made, sms, arch
 
 
 def _columns(
@@ -182,16 +182,15 @@ def _columns(
     """The table's cells; they are found again by the number of their row among the file's events."""
     shapes = kineto.shapes(columns)
     cells = ["dur", *shapes]
-    lasted = np.array([w[1] for w in columns.work], dtype=np.float64)
-    table.lines = np.array([w[12] for w in columns.work], dtype=np.int64)
-    source, at = table.files[0], {int(n): i for i, n in enumerate(table.lines)}
+    lasted, lines = columns.work.column(1), columns.work.column(12)
+    table.lines, source = lines, table.files[0]
     source.record = "event"
 
     def find(wanted: list[int]) -> dict[int, list[str]]:
+        at = {n: i for n in wanted if (i := int(np.searchsorted(lines, n))) < len(lines) and lines[i] == n}
         return {
-            n: [f"{lasted[at[n]]:.15g}", *(f"{v[at[n]]:.15g}" if v[at[n]] == v[at[n]] else "" for v in shapes.values())]
-            for n in wanted
-            if n in at
+            n: [f"{lasted[i]:.15g}", *(f"{v[i]:.15g}" if v[i] == v[i] else "" for v in shapes.values())]
+            for n, i in at.items()
         }
 
     source.find = find

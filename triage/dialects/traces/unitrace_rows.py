@@ -29,14 +29,22 @@ class Unitrace:
     def __init__(self) -> None:
         self._devices: dict[Any, int] = {}
         self._waiting: dict[tuple[str, str], Row] = {}
+        self._count = 0
 
-    def rows(self, batch: list[Row]) -> list[Row]:
-        """The rows of a batch as Kineto's: work, and calls as far as it is known what they submit."""
-        return [row for given in batch for row in self._translated(given)]
+    def rows(self, batch: list[Row]) -> tuple[list[Row], list[int]]:
+        """The rows of a batch as Kineto's - work, and calls as far as it is known what they submit - and the numbers of theirs in the file."""
+        out: list[Row] = []
+        numbers: list[int] = []
+        for given in batch:
+            self._count += 1
+            out += self._translated(given)
+            numbers += [self._count] * (len(out) - len(numbers))
+        return out, numbers
 
-    def rest(self) -> list[Row]:
+    def rest(self) -> tuple[list[Row], list[int]]:
         """The last call of each thread."""
-        return [self._waiting.pop(thread) for thread in list(self._waiting)]
+        out = [self._waiting.pop(thread) for thread in list(self._waiting)]
+        return out, [self._count] * len(out)
 
     def _translated(self, given: Row) -> Iterator[Row]:
         category, phase = str(given.get("cat")), given.get("ph")
