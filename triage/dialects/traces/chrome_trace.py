@@ -102,7 +102,8 @@ def read(source: Source, options: Options) -> Table:
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
-    table.kinds = np.where((operations.kind == COPY) | (operations.kind == SET), "copy", "compute").astype(object)
+    moved = (operations.kind == COPY) | (operations.kind == SET)
+    table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
     table.device, table.arch = (named[0] if named else ""), arch
     _say(table, rows, columns, devices)

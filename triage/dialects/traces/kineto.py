@@ -80,13 +80,6 @@ class Columns:
         self.names: dict[str, int] = {}
         self.groups: dict[int, str] = {}
         self._known: dict[tuple[str, ...], int] = {}
-        self._take: dict[str, Callable[[Row, str], None]] = {
-            **dict.fromkeys(_WORK, self._enter_work),
-            **dict.fromkeys(_CALLS, self._enter_call),
-            **dict.fromkeys(_OPERATORS, self._enter_operator),
-            **dict.fromkeys(_RANGES, self._enter_range),
-            "overhead": self._enter_overhead,
-        }
 
     def add(self, rows: list[Row], numbers: Sequence[int] = ()) -> None:
         """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
@@ -99,9 +92,9 @@ class Columns:
             if not category and self.gpus and (known := xla_rows.row(row, self.gpus)) is not None:
                 row, category = known, known["cat"]
             seen[category] += 1
-            if (take := self._take.get(category)) is not None and row.get("ph") == "X":
+            if (take := _TAKE.get(category)) is not None and row.get("ph") == "X":
                 try:
-                    take(row, category)
+                    take(self, row, category)
                 except (TypeError, ValueError, OverflowError):
                     self.odd += 1
             elif not category and row.get("name") == "process_name" and type(row.get("args")) is dict:
@@ -172,6 +165,16 @@ class Columns:
         kind = _OVERHEAD.get(str(row.get("name")))
         if kind is not None:
             self.overhead.append((*_times(row), kind))
+
+
+# functions, not bound methods: these would tie a trace's columns into a circle that outlives its reading
+_TAKE: dict[str, Callable[[Columns, Row, str], None]] = {
+    **dict.fromkeys(_WORK, Columns._enter_work),
+    **dict.fromkeys(_CALLS, Columns._enter_call),
+    **dict.fromkeys(_OPERATORS, Columns._enter_operator),
+    **dict.fromkeys(_RANGES, Columns._enter_range),
+    "overhead": Columns._enter_overhead,
+}
 
 
 def operations(columns: Columns, calls: Calls, found: Indices, devices: Indices) -> Operations:
