@@ -11,6 +11,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.ground.columns import is_column
+from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import Pass
@@ -26,7 +27,6 @@ _RESOLVE_RE = re.compile(
     r"|\bresolve[ _:-]{0,3}(?:msaa|multi-?sampl)",
     re.IGNORECASE,
 )
-BUSY = 0.6  # NVIDIA, The Peak-Performance-Percentage Analysis Method: below it a unit does not limit
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
 _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 _NAMED = 3
@@ -66,7 +66,7 @@ def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:
     bad = []
     for p, n in known:
         rows = p.rows[np.isfinite(busy[p.rows]) & (weights[p.rows] > 0)]
-        if len(rows) and float(np.average(busy[rows], weights=weights[rows])) > BUSY:
+        if len(rows) and float(np.average(busy[rows], weights=weights[rows])) > LOW:
             bad.append((p, n))
         elif not len(rows):
             return {}  # whether they limit was not counted

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
 from triage.document.budget_entries import BudgetEntry
+from triage.document.capture_entries import FramesEntry, QueueEntry
 from triage.document.location_entries import LocationEntry
 from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
@@ -32,39 +33,6 @@ class ToolEntry(TypedDict):
     version: str
     rules_sha256: str
     method: Annotated[str, REVISIONS]
-
-
-class MarkerFramesEntry(TypedDict):
-    """Times of one marker over the frames of a capture."""
-
-    workload: str
-    name: str
-    median_ns: float | None
-    p99_ns: float | None
-    low_1_ns: float | None
-    worst_ns: float | None
-    worst_frame: int
-
-
-class FramesEntry(TypedDict):
-    """Several frames in one capture."""
-
-    count: int
-    median_ns: float | None
-    p99_ns: float | None
-    longest_ns: float | None
-    low_1_ns: float | None
-    markers: list[MarkerFramesEntry]
-
-
-class QueueEntry(TypedDict):
-    """What a queue did over the frame."""
-
-    name: str
-    busy_ns: float | None
-    beside_ns: float | None
-    waits_ns: float | None
-    parts: list[float]
 
 
 class CaptureEntry(TypedDict):

@@ -10,7 +10,8 @@ from triage.capture.frame_spread import MANY, slowest
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
-from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
+from triage.document.capture_entries import FramesEntry
+from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
 from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
 from triage.ground.limiters import CLASSES

@@ -178,7 +178,7 @@ METRICS = (
         "ratio",
         "Time in multisampled passes at their limit",
         "low",
-        "Share of the frame in multisampled passes whose colour or depth units are busy for more than 60 % of the time",
+        stated("Share of the frame in multisampled passes whose colour or depth units run above {low} of their peak"),
     ),
     Metric(
         "frame.msaa_part",

@@ -19,8 +19,8 @@ _REASONS = ("Wave_Issued_Instruction", "Stall_Reason")
 ALL = ""  # stands for every dispatch without a name
 
 
-def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samples.Spot]], int]:
-    """Kernel -> its spots, and the number of dispatches with samples. named: dispatch -> kernel.
+def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samples.Spot]], int, list[Quality]]:
+    """Kernel -> its spots, the number of dispatches with samples, and remarks. named: dispatch -> kernel.
 
     Samples of dispatches without a name are kept under ALL; of code that could not be decoded none. Raises BadCapture
     for a table that holds no samples.
@@ -29,17 +29,21 @@ def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samp
     places = {h: wide_table.find(headers, h) for h in (*NEED, *_REASONS)}
     if lost := [h for h in NEED if places[h] < 0]:
         raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
-    known = [h for h in (*NEED[2:], *_REASONS) if places[h] >= 0]
-    wide = wide_table.read(source, line, len(headers), [], [places[h] for h in known], empty="sample for longer")
-    cells = {h: wide.texts[places[h]] for h in known}
+    dispatch = places["Dispatch_Id"]
+    known = [h for h in (*NEED[3:], *_REASONS) if places[h] >= 0]
+    wide = wide_table.read(
+        source, line, len(headers), [dispatch], [places[h] for h in known], empty="sample for longer"
+    )
+    cells, numbers = {h: wide.texts[places[h]] for h in known}, wide.numbers[dispatch]
     decoded = [i for i, text in enumerate(cells["Instruction"]) if str(text).strip()]
     texts, sources = ([str(cells[h][i]).strip() for i in decoded] for h in ("Instruction", "Instruction_Comment"))
-    dispatches = [str(cells["Dispatch_Id"][i]).strip() for i in decoded]
+    dispatches = [f"{numbers[i]:.0f}" for i in decoded]
     why = [""] * len(decoded)
-    if all(h in cells for h in _REASONS):
-        why = samples.reasons(*([str(cells[h][i]) for i in decoded] for h in _REASONS))
+    if all(places[h] >= 0 for h in _REASONS):
+        issued, reason = wide.numbers[places[_REASONS[0]]], cells[_REASONS[1]]
+        why = samples.reasons([f"{issued[i]:.0f}" for i in decoded], [str(reason[i]) for i in decoded])
     kernels = [named.get(d, ALL) for d in dispatches]
-    return samples.kernels(kernels, texts, sources, [-1] * len(decoded), why), len(set(dispatches))
+    return samples.kernels(kernels, texts, sources, [-1] * len(decoded), why), len(set(dispatches)), wide.quality
 
 
 def beside(source: Source, ending: str) -> Source | None:
@@ -58,10 +62,11 @@ def sibling(source: Source, ending: str, other: str) -> Source | None:
 def join(table: Table, file: Source, dispatches: Names) -> None:
     """Add the samples of a file to the kernels of a trace; one that cannot be read is left out with a remark."""
     try:
-        found, _ = spots(file, dict(zip(map(str, dispatches), map(str, table.names), strict=True)))
+        found, _, remarks = spots(file, dict(zip(map(str, dispatches), map(str, table.names), strict=True)))
     except TriageError as e:
         table.quality.append(Quality("companion-left-out", f"a file beside the export was left out: {e}"))
         return
+    table.quality += remarks
     if lost := sum(s.number for s in found.pop(ALL, [])):
         table.notes.append(f"{plural(lost, 'sample')} of dispatches that the kernel trace does not hold were left out")
     samples.attach(table, found, file.name)

@@ -15,7 +15,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-pc-samples"
-SIGN = ("sample_timestamp",)
+SIGN = ("timestamp",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 program-counter samples (host trap, stochastic)"
 CAPTURE = """\
@@ -56,12 +56,13 @@ def read(source: Source, options: Options) -> Table:
             table = rocprofv3_kernels.read(trace, options)
             table.dialect = NAME
             return agents.under(source, table)
-    found, dispatches = sample_file.spots(source, {})
+    found, dispatches, remarks = sample_file.spots(source, {})
     if not found:
         raise BadCapture(f"{source.path}: no sample holds an instruction", "sample a kernel of the program for longer")
     what = f"{dispatches} sampled dispatches" if dispatches > 1 else "sampled dispatch"
     table = Table(NAME, [source], np.array([what], dtype=object), {}, lines=np.array([2]))
     table.kinds = np.full(1, "compute", dtype=object)
+    table.quality += remarks
     samples.attach(table, {what: found[sample_file.ALL]}, source.name)
     table.notes.append(
         "samples without kernel names: record with --kernel-trace, and keep *_kernel_trace.csv beside the file"
