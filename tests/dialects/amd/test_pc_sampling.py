@@ -35,10 +35,30 @@ def shares(table: Any, row: int = 0) -> dict[str, float]:
     }
 
 
-def test_dispatches_with_the_waits_of_their_kernels() -> None:
+def trace(folder: Path) -> Path:
+    """The sample in a folder beside the trace of its dispatches: gather, reduce, gather, reduce."""
+    head = "Kind,Agent_Id,Dispatch_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp,LDS_Block_Size,Workgroup_Size_X,Grid_Size_X"
+    rows = [f'"K","Agent 4",{d},"{k}(float*, int)",{d},{d}000000,{d}500000,{lds},256,65536' for d, k, lds in ((1, "gather", 0), (2, "reduce", 2048), (3, "gather", 0), (4, "reduce", 2048))]  # fmt: skip
+    (folder / "4711_kernel_trace.csv").write_text("\n".join([head, *rows, ""]))
+    (folder / STOCHASTIC.name).write_bytes(STOCHASTIC.read_bytes())
+    return folder / STOCHASTIC.name
+
+
+def test_the_sample_alone_is_one_row() -> None:
     table = read(STOCHASTIC, "rocprofv3-pc-samples")
+    assert list(table.names) == ["4 sampled dispatches"] and "gpu.time" not in table.columns
+    assert table.locate is not None
+    assert [(p.line, p.reason) for p in table.locate(0, ["waves.dependency_wait"])][:2] == [
+        (11, "waitcnt"),
+        (18, "barrier wait"),
+    ]
+
+
+def test_dispatches_with_the_waits_of_their_kernels(tmp_path: Path) -> None:
+    path = trace(tmp_path)
+    table = read(path, "rocprofv3-pc-samples")
     assert [str(n)[:6] for n in table.names] == ["gather", "reduce", "gather", "reduce"]
-    assert "gpu.time" in table.columns and table.files[0].path == str(STOCHASTIC)
+    assert "gpu.time" in table.columns and table.files[0].path == str(path)
     wanted = {"memory_wait": 0.67, "barrier_wait": 0.0, "lds_or_scalar_wait": 0.1, "dependency_wait": 0.85, "fetch_wait": 0.0, "alu_wait": 0.08, "issue_wait": 0.0, "active": 0.15}  # fmt: skip
     assert shares(table) == wanted
     assert shares(table, 1)["barrier_wait"] == 0.5
@@ -47,7 +67,7 @@ def test_dispatches_with_the_waits_of_their_kernels() -> None:
     assert (place.file, place.line, place.share, place.offset) == ("/home/me/reduce.hip", 18, 1.0, -1)
     waits = table.locate(0, ["waves.dependency_wait"])
     assert [(p.line, p.reason) for p in waits] == [(11, "waitcnt"), (9, "waitcnt"), (10, "alu dependency")]
-    beside = read(STOCHASTIC.with_name("4711_kernel_trace.csv"), "rocprofv3-kernels")
+    beside = read(path.with_name("4711_kernel_trace.csv"), "rocprofv3-kernels")
     assert shares(beside) == wanted
 
 

@@ -15,7 +15,7 @@ from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, KERNEL, LAUNCH, MEMCPY, SET, SYNC, TO_DEVICE
 from triage.dialects.traces import chrome_trace
 
-SAMPLE = SAMPLES / "unitrace-json" / "train.4711.json"
+SAMPLE = SAMPLES / "pytorch-trace" / "unitrace.4711.json"
 
 
 def _row(

@@ -29,12 +29,10 @@ def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samp
     places = {h: wide_table.find(headers, h) for h in (*NEED, *_REASONS)}
     if lost := [h for h in NEED if places[h] < 0]:
         raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
-    dispatch = places["Dispatch_Id"]
-    known = [h for h in (*NEED[3:], *_REASONS) if places[h] >= 0]
-    wide = wide_table.read(
-        source, line, len(headers), [dispatch], [places[h] for h in known], empty="sample for longer"
-    )
-    cells, numbers = {h: wide.texts[places[h]] for h in known}, wide.numbers[dispatch]
+    numeric = [places[h] for h in ("Dispatch_Id", _REASONS[0]) if places[h] >= 0]
+    known = [h for h in (*NEED[3:], _REASONS[1]) if places[h] >= 0]
+    wide = wide_table.read(source, line, len(headers), numeric, [places[h] for h in known], empty="sample for longer")
+    cells, numbers = {h: wide.texts[places[h]] for h in known}, wide.numbers[places["Dispatch_Id"]]
     decoded = [i for i, text in enumerate(cells["Instruction"]) if str(text).strip()]
     texts, sources = ([str(cells[h][i]).strip() for i in decoded] for h in ("Instruction", "Instruction_Comment"))
     dispatches = [f"{numbers[i]:.0f}" for i in decoded]
