@@ -35,6 +35,8 @@ the same. With `record_shapes=True` triage knows the operations behind the kerne
 JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`.
 
 Intel: `unitrace --chrome-kernel-logging --chrome-call-logging ./app` writes `app.PID.json`."""
+# kernels of libraries that exist for AMD's GPUs alone: Tensile, MIOpen, AITER, Composable Kernel, the runtime's blits
+_AMD_RE = re.compile(r"^Cijk_|_gtcx|^miopen|^MIOpen|aiter|\bck(?:_tile)?::|\.kd\b|^__amd_rocclr")
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "python train.py"
@@ -138,7 +140,7 @@ def _function(name: str) -> str:
 def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     if any(k in head for k in ("roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version")):
         return True
-    return any(w.startswith("hip") for w in words)
+    return any(w.startswith("hip") or _AMD_RE.search(w) for w in words)
 
 
 def _rank(head: kineto.Row) -> int | None:
