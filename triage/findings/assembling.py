@@ -82,7 +82,7 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
     head: Head = {
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
-        "captures": [frame_entries.capture(part) for part in d.parts],
+        "captures": [frame_entries.capture(part, d.many) for part in d.parts],
         "frame": frame_entries.frame(d, outcomes),
     }
     return Bundle(

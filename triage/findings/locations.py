@@ -54,7 +54,7 @@ def _entry(place: Location) -> LocationEntry:
         "file": place.file or None,
         "line": place.line or None,
         "function": place.function,
-        "offset": place.offset,
+        "offset": place.offset if place.offset >= 0 else None,
         "pc": place.pc,
         "instructions": place.instructions,
         "share": number(place.share),

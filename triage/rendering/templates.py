@@ -27,6 +27,7 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
 from triage.rendering import code_places, declared, escape, next_captures, phrases
 from triage.rendering.findings_csv import Write
+from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
 from triage.rendering.labels import AS_DATA
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
@@ -144,6 +145,7 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "say": Phrases(),
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
+        "frames_table": frames_table(doc["captures"], most=MOST_MARKERS if full else DEFAULT_MARKERS),
         "operator_table": operator_table(doc["frame"]["operators"], most=MOST_OPERATORS if full else DEFAULT_OPERATORS),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),

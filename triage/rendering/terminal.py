@@ -23,10 +23,12 @@ from triage.ground.terminology import said, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
+from triage.rendering.frames_table import MOST_MARKERS, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
-from triage.rendering.text_table import TextTable
+from triage.rendering.queue_text import queue_lines
+from triage.rendering.terminal_table import table_of
 
 MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
@@ -84,6 +86,7 @@ class _Page:
         self.operators()
         self.markers()
         self.passes()
+        self.over_frames()
         self.findings()
         self.quality()
         if self.full:
@@ -290,9 +293,18 @@ class _Page:
         if t is None:
             return
         self.title("Passes in frame order")
-        self._table(t)
+        self.console.print(table_of(t, self.wide))
         if t.more:
             self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
+
+    def over_frames(self) -> None:
+        """What each queue did, and markers of a capture of several frames, those that vary most first."""
+        if lines := queue_lines(self.doc["captures"]):
+            self.title(HEADS.queues)
+            self.say("\n".join(lines), indent=2)
+        if (t := frames_table(self.doc["captures"], most=MOST_MARKERS)) and self.full:
+            self.title(HEADS.over_frames)
+            self.console.print(table_of(t, self.wide, 0))
 
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
@@ -302,30 +314,9 @@ class _Page:
         if t is None:
             return
         self.title(HEADS.operators)
-        self._table(t, split=1)
+        self.console.print(table_of(t, self.wide, 1))
         if t.more:
             self.say(f"{plural(t.more, 'shorter operator')}: {'JSON' if self.full else '--full'}", "bright_black")
-
-    def _table(self, t: TextTable, split: int = -1) -> None:
-        """A table over the whole width; the first column and the one at `split` share what the others leave."""
-        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        widest = [max(len(row[i]) for row in [[h for h, _ in t.headers], *t.rows]) for i in range(len(t.headers))]
-        split %= len(widest)
-        room = max(20, self.wide - sum(widest[1:]) + widest[split] - len(widest))
-        first = min(widest[0], max(room - max(12, widest[split]), room * 3 // 5))
-        for i, (header, right) in enumerate(t.headers):
-            size = first if i == 0 else room - first if i == split else widest[i]
-            table.add_column(
-                header,
-                width=size,
-                justify="right" if right else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                header_style="bright_black",
-            )
-        for row in t.rows:
-            table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
-        self.console.print(table)
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""

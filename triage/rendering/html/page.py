@@ -16,6 +16,7 @@ from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
+from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
 from triage.rendering.html import bars, drawings, lanes, operator_roofline, page_data
 from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
@@ -55,6 +56,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "pass_bars": bars.pass_bars(passes.times, [row[0] for row in passes.rows], b.frame.get("budgets", []))
         if passes
         else [],
+        "over_frames": frames_table(b.view["captures"], most=DEFAULT_MARKERS if brief else MOST_MARKERS),
         "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MOST_OPERATORS),
         "operator_roofline": "" if brief else operator_roofline.roofline(b.view["frame"]["operators"]),
         "most_passes": MOST_PASSES,
