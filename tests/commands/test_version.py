@@ -65,7 +65,7 @@ def test_verbose_names_the_engine_and_every_extra(monkeypatch: pytest.MonkeyPatc
         assert python.startswith("Python 3.") and engine.startswith("engine: ") and "CLIPS (clipspy 1." in engine
         assert [line.partition(":")[0] for line in rest] == list(_version.OPTIONAL)
     monkeypatch.setattr(_version.importlib.util, "find_spec", lambda _: None)
-    assert all("not installed, " in line for line in list(_version.long())[3:])
+    assert all("not installed; for " in line for line in list(_version.long())[3:])
 
 
 def test_verbose_alone_is_refused() -> None:

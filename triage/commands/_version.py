@@ -15,11 +15,11 @@ from triage import __version__
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 # extra -> (import name, package, use)
 OPTIONAL = {
-    "zstd": ("zstandard", "zstandard", "reads .ncu-repz and other files packed with Zstandard"),
-    "parquet": ("pyarrow", "pyarrow", "writes findings.parquet beside findings.csv of a batch"),
-    "dask": ("distributed", "distributed", "runs a batch on a Dask cluster, and reads addresses such as s3://"),
-    "trackers": ("github", "PyGithub", "posts tickets and comments to GitHub, GitLab, Jira and Redmine"),
-    "mcp": ("mcp", "mcp", "serves agents and editors: triage mcp"),
+    "zstd": ("zstandard", "zstandard", ".ncu-repz and other files packed with Zstandard"),
+    "parquet": ("pyarrow", "pyarrow", "findings.parquet beside findings.csv of a batch"),
+    "dask": ("distributed", "distributed", "a batch on a Dask cluster, and addresses such as s3://"),
+    "trackers": ("github", "PyGithub", "tickets and comments on GitHub, GitLab, Jira and Redmine"),
+    "mcp": ("mcp", "mcp", "agents and editors: triage mcp"),
 }
 
 
@@ -48,7 +48,7 @@ def long() -> Iterator[str]:
     yield f"engine: {_engine()}"
     for extra, (module, package, use) in OPTIONAL.items():
         there = importlib.util.find_spec(module) is not None
-        yield f"{extra}: " + (f"{package} {_installed(package)}" if there else f"not installed, {use}")
+        yield f"{extra}: " + (f"{package} {_installed(package)}" if there else f"not installed; for {use}")
 
 
 def _engine() -> str:
@@ -56,9 +56,9 @@ def _engine() -> str:
     try:
         importlib.import_module("durable_rules_engine")
     except ModuleNotFoundError:
-        return f"{clips}; durable-rules is not installed, which needs a C compiler; answers are the same"
+        return f"{clips}; durable-rules is not installed (it needs a C compiler), same answers"
     except ImportError as e:
-        return f"{clips}; durable-rules cannot be loaded ({e}); answers are the same"
+        return f"{clips}; durable-rules cannot be loaded ({e}); same answers"
     return f"durable-rules {_installed('durable-rules')}; also {clips}, same answers"
 
 

@@ -34,7 +34,7 @@ VERBS = {
     "watch": "Diagnose new captures of a folder as they arrive.",
     "mcp": "Serve diagnoses to agents and editors (Model Context Protocol).",
     "occupancy": "Calculate occupancy, its limits and the nearest steps; --tile: halo overhead.",
-    "demo": "Diagnose the bundled demo frame; --open shows its page.",
+    "demo": "Diagnose a bundled frame, kernel or trace; --open shows its page.",
     "facts": "Show the values read from a capture, with units and source cells.",
     "explain": "Explain a rule, cause, metric or term; --on FILE: with a capture's values.",
     "list": "List rules, causes, metrics, dialects, formats, devices or terms.",
@@ -99,7 +99,9 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--version", is_flag=True, expose_value=False, callback=_version, help="Show version and commit, then exit.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, callback=_version, help="Show version and commit, then exit."
+)
 @click.option("--verbose", is_flag=True, is_eager=True, help="With --version: also the engine and optional packages.")
 def triage(verbose: bool) -> None:
     """GPU performance triage: profiler exports in, a ranked list of what to fix out, with evidence.
