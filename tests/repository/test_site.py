@@ -14,7 +14,7 @@ import yaml
 
 from tests.conftest import ROOT, run
 
-GENERATED = "rules method causes metrics cli capturing glossary guide".split()  # docs/generate.py makes them
+GENERATED = "rules method causes metrics cli capturing glossary guide contributing changelog".split()  # docs/generate.py makes them
 
 
 def commands(page: str) -> list[list[str]]:
@@ -109,8 +109,8 @@ def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     listed = set(re.findall(r"[\w-]+\.md", str(site["nav"])))
-    assert listed == {p.name for p in (ROOT / "docs").glob("*.md")} | {f"{name}.md" for name in GENERATED}
-    assert site["hooks"] == ["docs/generate.py"]
+    assert listed == {p.name for p in (ROOT / "docs").glob("*.md")} | {f"{name}.md" for name in [*GENERATED, "gallery"]}
+    assert site["hooks"] == ["docs/generate.py", "docs/gallery.py"]
     assert site["strict"] is True
 
 
@@ -123,7 +123,9 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert all((tmp_path / "site" / f"{name}.html").is_file() for name in GENERATED)
+    assert all((tmp_path / "site" / f"{name}.html").is_file() for name in [*GENERATED, "gallery"])
+    reports = [p.read_text("utf-8") for p in (tmp_path / "site" / "gallery").iterdir()]
+    assert len(reports) == 6 and all(r.startswith("<!doctype html>") for r in reports)
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert not re.search(r"(src|href)=\"https?://(?!squidfunk)", page)
 
