@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,3 +133,20 @@ def test_pairs_of_a_folder_are_judged_and_mistakes_in_it_named(tmp_path: Path) -
         done = truth(tmp_path)
         assert said in done.stdout + done.stderr and (done.returncode == 2) == bool(change), done.stderr
         assert len(done.stderr.splitlines()) == bool(change)
+
+
+def test_readme_has_the_figures_of_prediction_accuracy() -> None:
+    def rows(page: str) -> dict[str, list[str]]:
+        lines = (ROOT / page).read_text("utf-8").splitlines()
+        cells = [
+            [c.strip(" *") for c in line.strip().strip("|").split("|")]
+            for line in lines
+            if line.lstrip().startswith("|")
+        ]
+        return {first: rest for first, *rest in cells if re.match(r"\d+ of \d+", " ".join(rest))}
+
+    page, readme = rows("docs/prediction-accuracy.md"), rows("README.md")
+    assert len(readme) == 3
+    for name, figures in readme.items():
+        first, _, inside, *_, controls = page[name]
+        assert figures == [first, inside, controls], f"{name}: copy the figures of docs/prediction-accuracy.md"
