@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, run
+from triage import __version__
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -113,3 +114,11 @@ def test_the_hooks_take_rules_and_settings(tmp_path: Path) -> None:
         assert done.returncode == code and line in done.stdout, (text, done.stdout, done.stderr)
     both = run("check", settings, ROOT / "rules" / "p3" / "idle-sms.yaml", cwd=tmp_path)
     assert both.returncode == 1 and "1 rule" in both.stdout
+
+
+def test_the_page_of_settings_names_the_hooks() -> None:
+    page = (ROOT / "docs" / "project.md").read_text("utf-8")
+    (config,) = (yaml.safe_load(b) for b in re.findall(r"```yaml\n(.*?)```", page, re.S))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert {h["id"] for h in config["repos"][0]["hooks"]} == {h["id"] for h in hooks}
+    assert config["repos"][0]["rev"] == f"v{__version__}"
