@@ -19,7 +19,6 @@ from triage.commands import cli
 
 PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
 ELSEWHERE = {  # run whole, in order, by another test
-    "docs/rule-pack.md": "test_site.py",
     "docs/dialect.md": "test_outside.py",
 }
 # they serve, wait or post: their options are checked, they do not run
@@ -78,6 +77,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     template = re.search(r"```jinja\n(.*?)```", (ROOT / "docs" / "templates.md").read_text("utf-8"), re.S)
     assert template
     (at / "mine.md.j2").write_text(template[1])
+    page = (ROOT / "docs" / "rule-pack.md").read_text("utf-8")
+    name, rule = re.search(r"`(gpu-rules/[^`]+\.yaml)`", page), re.search(r"```yaml\n(.*?)```", page, re.S)
+    assert name and rule
+    (at / name[1]).parent.mkdir(parents=True)
+    (at / name[1]).write_text(rule[1], "utf-8")
     return at
 
 
@@ -111,6 +115,17 @@ def test_the_commands_of_a_page_run(page: str, home: Path, monkeypatch: pytest.M
         return
     for promised in re.findall(r"(?m)^(triage: failed .*?)(?: \(| \.\.\.|$)", (ROOT / page).read_text("utf-8")):
         assert promised in printed
+
+
+@pytest.mark.slow
+def test_the_settings_of_the_rule_pack_enable_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "rule-pack.md").read_text("utf-8"), re.S)
+    assert settings
+    (home / "pack.toml").write_text(settings[1])
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("TRIAGE_CONFIG", "pack.toml")
+    asked = ["diagnose", "sample_captures/generic/p3_workloads_v2.csv", "-f", "csv"]
+    assert "STU001" in CliRunner().invoke(cli.triage, asked, standalone_mode=False).stdout
 
 
 def known(verb: list[str]) -> set[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,52 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import ROOT, run
+from tests.conftest import ROOT
 
 GENERATED = (
     "rules method causes metrics cli capturing glossary guide contributing changelog".split()
 )  # docs/generate.py makes them
-
-
-def commands(page: str) -> list[list[str]]:
-    """The `$ triage ...` lines of a page, in order."""
-    text = (ROOT / page).read_text("utf-8")
-    lines = [line for block in re.findall(r"```console\n(.*?)```", text, re.S) for line in block.splitlines()]
-    return [shlex.split(line[2:], comments=True)[1:] for line in lines if line.startswith("$ triage ")]
-
-
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the samples lie as in a checkout."""
-    home = tmp_path_factory.mktemp("home")
-    for name in ("gpu-trace/demo_frame", "compare", "generic"):
-        shutil.copytree(ROOT / "sample_captures" / name, home / "sample_captures" / name)
-    return home
-
-
-def inside(home: Path, args: list[str]) -> subprocess.CompletedProcess[str]:
-    return run(*args, cwd=home, env={"PYTHONPATH": str(ROOT), "TRIAGE_CONFIG": "off"})
-
-
-@pytest.mark.slow
-def test_the_rule_pack_runs_as_written(checkout: Path) -> None:
-    page = (ROOT / "docs" / "rule-pack.md").read_text("utf-8")
-    name = re.search(r"`(gpu-rules/[^`]+\.yaml)`", page)
-    rule = re.search(r"```yaml\n(.*?)```", page, re.S)
-    assert name and rule
-    (checkout / name[1]).parent.mkdir(parents=True)
-    (checkout / name[1]).write_text(rule[1], "utf-8")
-    for args in commands("docs/rule-pack.md"):
-        done = inside(checkout, args)
-        assert done.returncode == 0, (args, done.stdout, done.stderr)
-    settings = re.search(r"```toml\n(.*?)```", page, re.S)
-    assert settings
-    (checkout / "triage.toml").write_text(settings[1])
-    by_file = run(
-        "diagnose", "sample_captures/generic/p3_workloads_v2.csv", "-f", "csv",
-        cwd=checkout, env={"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert "STU001" in by_file.stdout
 
 
 def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:
