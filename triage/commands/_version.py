@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import importlib.util
-import platform
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +40,8 @@ def commit(folder: Path) -> str:
 
 def long() -> Iterator[str]:
     """Lines on the installation."""
+    import platform
+
     yield short()
     yield f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     yield f"engine: {_engine()}"
@@ -63,7 +62,9 @@ def _engine() -> str:
 
 
 def _installed(package: str) -> str:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return ""
