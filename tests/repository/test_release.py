@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
-from tests.conftest import ROOT, run
+from tests.conftest import ROOT
 from triage import __version__
+from triage.commands.cli import triage
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -110,10 +112,11 @@ def test_the_hooks_take_rules_and_settings(tmp_path: Path) -> None:
     }  # fmt: skip
     for text, (code, line) in said.items():
         settings.write_text(text)
-        done = run("check", settings, cwd=tmp_path)
-        assert done.returncode == code and line in done.stdout, (text, done.stdout, done.stderr)
-    both = run("check", settings, ROOT / "rules" / "p3" / "idle-sms.yaml", cwd=tmp_path)
-    assert both.returncode == 1 and "1 rule" in both.stdout
+        done = CliRunner().invoke(triage, ["check", str(settings)], standalone_mode=False)
+        assert done.return_value == code and line in done.stdout, (text, done.output)
+    rule = ROOT / "rules" / "p3" / "idle-sms.yaml"
+    both = CliRunner().invoke(triage, ["check", str(settings), str(rule)], standalone_mode=False)
+    assert both.return_value == 1 and "1 rule" in both.stdout
 
 
 def test_the_page_of_settings_names_the_hooks() -> None:
