@@ -40,8 +40,8 @@ check: $(BIN)/triage  ## tests of every rule
 
 lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, dependencies, workflows, and commit subjects
 	@$(BIN)/python -c 'import ruff, mypy, importlinter, deptry' 2>/dev/null || $(BIN)/python -m pip install --quiet --group lint
-	$(BIN)/ruff check triage tests benchmarks docs
-	$(BIN)/ruff format --check triage tests benchmarks docs
+	$(BIN)/ruff check triage tests benchmarks docs skills
+	$(BIN)/ruff format --check triage tests benchmarks docs skills
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry . 2>/dev/null || $(BIN)/deptry .

@@ -41,6 +41,7 @@ EVERY_FORMAT = {
     "presentmon.game-gpu-bound",  # frame times
     "ncu-rep.transpose",  # places in the source
 }
+BRIEFS = {"vtune.kernels", "nvprof-metrics.metrics"}  # further samples whose brief is kept
 
 
 @functools.cache
@@ -61,7 +62,7 @@ def samples() -> list[tuple[str, str]]:
 
 def formats_of(name: str) -> tuple[str, ...]:
     """The formats in which a sample's report is kept."""
-    return FORMATS if name in EVERY_FORMAT else FOR_ALL
+    return FORMATS if name in EVERY_FORMAT else (*FOR_ALL, "brief") if name in BRIEFS else FOR_ALL
 
 
 @functools.cache

@@ -59,7 +59,8 @@ def _without_items(doc: Result) -> str:
     if is_unjudged(doc["frame"]):
         return "Not diagnosed"
     findings = WorkloadsByTime(doc, {}).best_findings()
-    title = next((best["title"] for best in findings if best["cause"] != "low-throughput"), "")
+    # a saving too small to lead is no state of the workload
+    title = next((f["title"] for f in findings if f["cause"] != "low-throughput" and not f["gain"]), "")
     return f"{title}; at hardware limit" if title else "At hardware limit"
 
 
@@ -82,7 +83,7 @@ def _span(frame: FrameEntry, item: str) -> str:
         for i in t["idle"]
         if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
-    return f"{over}, {t['busy'] * 100:.0f} % busy{''.join(dark)}"
+    return f"{over}, {percent(t['busy'])} busy{''.join(dark)}"
 
 
 def _place(c: TodoItem) -> str:

@@ -31,6 +31,7 @@ from triage.rendering.text_table import TextTable
 MAX_WIDTH = 120
 MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
 DEFAULT_ROWS = 8  # markers and passes listed without --full
+MIN_LIMITER_SHARE = 0.01
 LABEL = len(HEADS.not_diagnosed)  # width of the labels beside the bars
 PRIORITY = len(" critical priority")
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
@@ -128,8 +129,8 @@ class _Page:
             grid.add_row(HEADS.time, bar)
             grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
-        # a bar of "unknown" alone repeats the line above
-        if any(x["limiter_class"] != "unknown" for x in known):
+        # a bar of "unknown", or of next to nothing, repeats the line above
+        if any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known))
         self.console.print(grid)

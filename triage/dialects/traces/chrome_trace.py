@@ -33,6 +33,8 @@ writes `log/*.pt.trace.json`, one per process; packed (`.json.gz`) is fine. `pro
 the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down.
 
 JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`."""
+# kernels of libraries that exist for AMD's GPUs alone: Tensile, MIOpen, AITER, Composable Kernel, the runtime's blits
+_AMD_RE = re.compile(r"^Cijk_|_gtcx|^miopen|^MIOpen|aiter|\bck(?:_tile)?::|\.kd\b|^__amd_rocclr")
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "python train.py"
@@ -122,7 +124,7 @@ def _function(name: str) -> str:
 def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     if any(k in head for k in ("roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version")):
         return True
-    return any(w.startswith("hip") for w in words)
+    return any(w.startswith("hip") or _AMD_RE.search(w) for w in words)
 
 
 def _rank(head: kineto.Row) -> int | None:
