@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"  # the one place: pyproject.toml reads it from here
 
 _FRONT_DOOR = {
     "read": "triage.api",

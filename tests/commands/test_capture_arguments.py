@@ -211,6 +211,11 @@ def test_the_demo_needs_no_checkout(folder: Path) -> None:
     p = run("demo", "-o", "demo.html", cwd=folder)
     assert p.returncode == 0 and p.stdout.strip() == "demo.html"
     assert (folder / "demo.html").read_text().rstrip().endswith("</html>")
+    for what, place in (("frame", "demo_frame"), ("kernel", "transpose.ncu-rep"), ("trace", "training.pt.trace.json")):
+        assert run("demo", what, "--copy", "own", cwd=folder).stdout.split() == [str(Path("own") / place)]
+    assert "recoverable" in run("diagnose", Path("own") / "demo_frame", cwd=folder).stdout
+    again = run("demo", "--copy", "own", cwd=folder)
+    assert again.returncode == 2 and again.stderr.strip().endswith("exists already - name another folder")
 
 
 @pytest.mark.slow

@@ -183,10 +183,12 @@ def until_open(port: int) -> None:
 def test_the_registry_entry_starts_the_server() -> None:
     import tomllib
 
+    from triage import __version__
+
     entry = json.loads((ROOT / "server.json").read_text("utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     (package,) = entry["packages"]
-    assert (entry["version"], package["version"], package["identifier"]) == (*[project["version"]] * 2, project["name"])
+    assert (entry["version"], package["version"], package["identifier"]) == (*[__version__] * 2, project["name"])
     assert package["transport"] == {"type": "stdio"}
     assert package["packageArguments"][0]["value"] == "mcp"
     assert len(entry["description"]) <= 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import defaultdict
 from typing import Any
@@ -61,7 +62,9 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches of the process with most of them; raises NotTriageable where none ran, BadCapture for damaged JSON."""
     try:
         with source.open() as file:
-            found = orjson.loads(bounded(file, source.path, MAX_BYTES))["rocprofiler-sdk-tool"]
+            found = orjson.loads(bounded(file, source.path, MAX_BYTES).removeprefix(codecs.BOM_UTF8))[
+                "rocprofiler-sdk-tool"
+            ]
         processes = found if isinstance(found, list) else [found]
         run = max(processes, key=lambda p: (len(_records(p)), len(sample_records.records(p))))
         return _table(source, run, len(processes), options)
