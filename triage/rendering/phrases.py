@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from triage import schema
 from triage.document.budget_entries import BudgetEntry
+from triage.document.capture_entries import FramesEntry
 from triage.document.entries import (
     VERDICT_CLASSES,
     CellEntry,
     EvidenceEntry,
     FindingEntry,
     FrameEntry,
-    FramesEntry,
     SourceEntry,
     WorkloadEntry,
 )
