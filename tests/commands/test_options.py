@@ -239,6 +239,7 @@ def test_reading_options_are_a_group_behind_the_commands_own(verb: str) -> None:
             "--decimal",
         ),
         "--max-unpacked",
+        "--config",
     ]
     assert not [o for o in listed if f"  {o} " in own]
 

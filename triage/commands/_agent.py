@@ -70,7 +70,7 @@ class Tools:
             if self._doctor is None:
                 self._doctor = self.settings.diagnoser()
             d = self._doctor.diagnose([settings.read(self.allowed(path))])
-            return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
+            return accepted.apply(assembling.bundle(d, ways=False), settings.accepted, settings.project_note)
 
     def brief(self, path: str, device: str = "", marker: str = "") -> str:
         """Per workload the verdict, the numbers that decide with absolute counts, what is ruled out and what is missing.

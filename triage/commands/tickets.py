@@ -102,7 +102,7 @@ def command(
     d = doctor.diagnose(join.joined(captures, settings.marker))
     for note in d.notes:
         complain(f"note: {note}")
-    bundle = accepted.apply(assembling.bundle(d), settings.accepted)
+    bundle = accepted.apply(assembling.bundle(d), settings.accepted, settings.project_note)
     found = compose.make(bundle, settings.scope, min_saving, old, settings.owners)
     missing = ticket_folder.write(found, bundle, Path(output), old, settings.scope)
     for t in found:
