@@ -61,7 +61,7 @@ def test_nested_values_end_by_the_clock_of_the_system(
     bundle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setattr(confined, "SECONDS", 1)
-    with pytest.raises(ReportError, match="takes more than (1 s|1,024 MB)"):
+    with pytest.raises(ReportError, match=r"takes more than (1 s|1,024 MB)"):
         rendered(bundle, tmp_path, NESTED % value)
 
 
