@@ -118,6 +118,7 @@ def filters(how: str) -> dict[str, Callable[..., object]]:
         "short": escape.short,
         "md": escape.markdown,
         "md_code": escape.markdown_code,
+        "unmentioned": escape.unmentioned,
         "jira": escape.jira,
         "time": phrases.time,
         "percent": percent,
