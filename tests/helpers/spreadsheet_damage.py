@@ -292,7 +292,6 @@ SPREADSHEET_KINDS: tuple[Damage, ...] = (
     _name("upper_case", lambda t, r: t.upper()),
     _name("double_blank", lambda t, r: t.replace(" ", "  ", 1)),
     _name("escaped_name", lambda t, r: t.replace("<", "&lt;").replace(">", "&gt;")),
-    _name("decomposed_name", lambda t, r: t[:1] + "\u0301" + t[1:]),
     _name("empty_name", lambda t, r: "", repeated=False),
     _name("numbered_name", lambda t, r: str(r.randrange(9)), repeated=False),
     _head("head_blank", lambda t, r: r.choice((t + " ", " " + t, t + "\u00a0"))),

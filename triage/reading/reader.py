@@ -15,7 +15,17 @@ from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import bad_rows, frames, laid_depth, marker_tree, pass_tree, quality, stated_needs, tiny_work
+from triage.reading import (
+    bad_rows,
+    frames,
+    laid_depth,
+    marker_tree,
+    name_variants,
+    pass_tree,
+    quality,
+    stated_needs,
+    tiny_work,
+)
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline, Trace
@@ -58,6 +68,7 @@ def read(
     for file in table.files:
         file.unchanged()
     table.quality += bad_rows.ends(table.files)
+    table.quality += name_variants.nameless(table) + name_variants.unite(table)
     table.quality += quality.check(table)
     if unfold:
         table.group = False

@@ -261,9 +261,7 @@ def _whole_file(source: Source, size: int) -> None:
     # the count holds where the version it was written for is the file's own
     pages = int.from_bytes(head[28:32], "big") if head[24:28] == head[92:96] else 0
     if page * pages > size:
-        raise BadCapture(
-            f"{source.path}: cut database ({size:,} of {page * pages:,} bytes)", "copy or export it again"
-        )
+        raise BadCapture(f"{source.path}: cut database ({size:,} of {page * pages:,} bytes)", "copy or export it again")
 
 
 def _connect(source: Source) -> tuple[sqlite3.Connection, int]:
