@@ -392,7 +392,9 @@ def only_missing(a: Read, b: Read) -> bool:
         return False
     for metric, x in a.facts.items():
         y = np.array(b.facts.get(metric, (np.nan,) * len(x)))
-        if not (np.isnan(y) | np.isclose(x, y, rtol=1e-6, atol=0)).all() or (metric == "gpu.time" and np.isnan(y).any()):
+        if not (np.isnan(y) | np.isclose(x, y, rtol=1e-6, atol=0)).all() or (
+            metric == "gpu.time" and np.isnan(y).any()
+        ):
             return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 
@@ -11,6 +12,7 @@ from triage.capture.capture import Quality, Table
 from triage.ground.phrasing import plural
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_NAMELESS = re.compile(r"\s*|row \d{1,9}")  # as readers call what has no name
 MAX_SHOWN = 3
 
 
@@ -24,7 +26,7 @@ def key(name: str) -> str:
 
 def nameless(table: Table) -> list[Quality]:
     """A remark on rows without a name between rows that have one: of merged cells, only the first is exported."""
-    empty = np.fromiter((not str(n).strip() for n in table.names), bool, len(table))
+    empty = np.fromiter((_NAMELESS.fullmatch(str(n)) is not None for n in table.names), bool, len(table))
     if not empty.any() or empty.all():
         return []
     first = int(np.argmax(empty))

@@ -18,6 +18,7 @@ from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.reading import (
     bad_rows,
     frames,
+    identities,
     laid_depth,
     marker_tree,
     name_variants,
@@ -68,6 +69,7 @@ def read(
     for file in table.files:
         file.unchanged()
     table.quality += bad_rows.ends(table.files)
+    table.quality += identities.check(table, _device(device, table, quiet=True))
     table.quality += name_variants.nameless(table) + name_variants.unite(table)
     table.quality += quality.check(table)
     if unfold:
@@ -197,13 +199,13 @@ def select(capture: Capture, marker: str) -> Capture:
     return capture
 
 
-def _device(wanted: str, table: Table) -> Device | None:
+def _device(wanted: str, table: Table, quiet: bool = False) -> Device | None:
     if wanted:
         return devices.require(wanted)
     for text in (table.device, table.arch):
         if text and (found := devices.find(text)) is not None:
             return found
-    if table.device:
+    if table.device and not quiet:
         table.notes.append(
             f"device {table.device!r} is not in the device table; rules that need its limits are not evaluated"
         )
