@@ -72,7 +72,7 @@ def _rows(source: Source, lines: Sequence[int]) -> dict[int, Row]:
     above = source.head_lines[: lines[0] - 1]
     for number in range(len(above) - 1, max(len(above) - 4, -1), -1):
         heads = [c.strip() for c in cells(above[number], source.delimiter, source.skip_space)]
-        if sum(bool(re.search("[A-Za-z]{2}", h)) for h in heads) >= 3:
+        if sum(bool(re.search("[A-Za-z]{2}", h)) for h in heads) >= 3 and not set(heads) <= _UNIT_WORDS:
             break
     else:
         return {}

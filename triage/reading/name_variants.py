@@ -12,7 +12,7 @@ from triage.capture.capture import Quality, Table
 from triage.ground.phrasing import plural
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
-_NAMELESS = re.compile(r"\s*|row \d{1,9}")  # as readers call what has no name
+_NAMELESS = re.compile(r"\s*|(?:row|dispatch) \d{1,9}")  # as readers call what has no name
 MAX_SHOWN = 3
 
 
