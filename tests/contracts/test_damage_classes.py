@@ -205,7 +205,7 @@ def test_spreadsheet_damage_is_noticed_where_figures_stand_twice(tmp_path: Path,
     from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
 
     kinds = tuple(k for k in SPREADSHEET_KINDS if k.__name__ in NOTICED)
-    (seed,) = (s for s in damaging.exports(SAMPLES) if s.label.startswith(label))
-    silent = [o for o in damaging.campaign(seed, tmp_path / "case", 4, kinds) if o.how == "silent"]
+    (seed,) = (s for s in damage.exports(SAMPLES) if s.label.startswith(label))
+    silent = [o for o in damage.campaign(seed, tmp_path / "case", 4, kinds) if o.how == "silent"]
     # of a longest or shortest time, a figure between the others is as good as the right one
     assert [o for o in silent if "time_" not in o.what] == []

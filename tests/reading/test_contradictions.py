@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from triage.capture.capture import Capture
-from triage.ground.errors import BadCapture
+from triage.ground.errors import BadCapture, TriageError
 from triage.reading import identities, name_variants, reader
 
 NSYS = SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv"
@@ -130,3 +130,26 @@ def test_copies_of_the_samples_carry_no_contradiction(tmp_path: Path) -> None:
     for sample in (NSYS, V3, NVPROF, RAW):
         shutil.copy(sample, tmp_path)
         assert "contradiction" not in checks(reader.read(str(tmp_path / sample.name)))
+
+
+def test_every_row_of_a_sample_is_in_one_workload_and_its_time_is_known_or_remarked() -> None:
+    seen = 0
+    for path in sorted(SAMPLES.glob("*/*")):
+        if path.suffix in (".md", ".cu") or path.is_dir() or path.stat().st_size > 400_000:
+            continue
+        try:
+            c = reader.read(str(path))
+        except TriageError:
+            continue
+        seen += 1
+        rows = sorted(int(r) for w in range(len(c)) for r in c.rows_of(w))
+        assert rows == list(range(len(c.table))), path
+        column = c.table.columns.get("gpu.time")
+        if column is None or c.table.trace is not None or any(m.startswith("present.") for m in c.facts):
+            continue
+        lost = [
+            w for w in range(len(c)) if not np.isfinite(column.values[c.rows_of(w)]).all() and w not in set(c.parent)
+        ]
+        if 0 < 2 * len(lost) < len(c):
+            assert "no-duration" in checks(c), path
+    assert seen > 60
