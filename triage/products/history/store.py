@@ -169,7 +169,7 @@ def _version(db: Database, path: str) -> int:
     return version
 
 
-@functools.cache
+@functools.lru_cache(maxsize=VERSION + 1)
 def _made(version: int) -> dict[str, str]:
     """Tables and indexes of a history of this version by name, as SQLite keeps their definitions."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
