@@ -1,4 +1,4 @@
-"""Templates -> text. With `sandbox`, the only module that imports jinja2.
+"""Templates -> text. With `sandbox` and `template_files`, the only module that imports jinja2.
 
 The project's own templates and a user's see the same variables (docs/templates.md), all of them plain data from a
 Bundle: no template infers or opens an input. A user's template runs in a sandbox, which bounds its steps and its output.
