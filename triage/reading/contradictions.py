@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from statistics import median
 
 from triage import dialects
@@ -45,7 +46,7 @@ def remove(module: dialects.Dialect, table: Table) -> tuple[dict[int, str], list
     source = table.files[0]
     if not declared or source.find is not None or source.is_folder or not 0 < len(table) <= MAX_ROWS:
         return {}, []
-    rows = _rows(source, [table.line(i) for i in range(len(table))])
+    rows = _rows(source, [table.line(i) for i in range(len(table))], {h for one in declared for h in _heads(one)})
     bad: dict[int, str] = {}
     for one in declared:
         bad = {**_against(one, rows), **bad}
@@ -67,8 +68,13 @@ def remark(bad: dict[int, str]) -> list[Quality]:
     ]
 
 
-def _rows(source: Source, lines: Sequence[int]) -> dict[int, Row]:
-    """Line -> figures by header, {} where no header stands above the first row."""
+def _heads(one: Redundancy) -> Iterator[str]:
+    columns = one.columns if isinstance(one, Ordered) else (getattr(one, f.name) for f in fields(one))
+    return itertools.chain.from_iterable(columns)
+
+
+def _rows(source: Source, lines: Sequence[int], wanted: Collection[str]) -> dict[int, Row]:
+    """Line -> figures by header, of the wanted ones; {} where no header stands above the first row."""
     above = source.head_lines[: lines[0] - 1]
     for number in range(len(above) - 1, max(len(above) - 4, -1), -1):
         heads = [c.strip() for c in cells(above[number], source.delimiter, source.skip_space)]
@@ -80,14 +86,17 @@ def _rows(source: Source, lines: Sequence[int]) -> dict[int, Row]:
     below = cells(above[number + 1], source.delimiter, source.skip_space) if number + 1 < len(above) else []
     spelled = [u.strip() for u in below] if {u.strip() for u in below} <= _UNIT_WORDS else []
     printed = [_unit(h) or (spelled[i] if i < len(spelled) else "") for i, h in enumerate(heads)]
+    used = [(i, name, printed[i]) for i, name in enumerate(names) if name in wanted]
     found = source.records(lines)
     out: dict[int, Row] = {}
     for line in lines:
         row = found.get(line, ())
         out[line] = {
             name: figure
-            for name, unit, cell in zip(names, printed, row, strict=False)
-            if ("," not in cell or source.delimiter == ",") and (figure := _figure(cell, unit)) is not None
+            for i, name, unit in used
+            if i < len(row)
+            and ("," not in row[i] or source.delimiter == ",")
+            and (figure := _figure(row[i], unit)) is not None
         }
     return out
 
@@ -104,18 +113,31 @@ def _unit(header: str) -> str:
 
 def _figure(cell: str, unit: str) -> Figure | None:
     """A number, in ns where it is a time; None for what is none."""
+    glued = ""
     try:
-        value, glued = units.parse_glued(cell)
+        value = float(cell)
     except ValueError:
+        try:
+            parsed, glued = units.parse_glued(cell)
+        except ValueError:
+            return None
+        value = math.nan if parsed is None else parsed
+    if not math.isfinite(value):
         return None
-    if value is None or not math.isfinite(value):
-        return None
-    half = 0.5 * 10 ** -len(m[1]) if (m := re.search(r"\.(\d*)", cell)) else 0.5
+    digits = cell.partition(".")[2]
+    half = 0.5 * 10.0 ** -next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))
+    factor = _factor(glued or unit)
+    return None if factor is None else Figure(value * factor, half * factor)
+
+
+@lru_cache(64)
+def _factor(unit: str) -> float | None:
+    if unit in ("", "%"):
+        return 1.0
     try:
-        factor = units.factor(glued or unit, "ns") if (glued or unit) not in ("", "%") else 1.0
+        return units.factor(unit, "ns")
     except UnknownUnit:
         return None
-    return Figure(value * factor, half * factor)
 
 
 def _get(row: Row, heads: Heads) -> Figure | None:

@@ -69,7 +69,9 @@ def read(
     for file in table.files:
         file.unchanged()
     table.quality += bad_rows.ends(table.files)
-    table.quality += identities.check(table, _device(device, table, quiet=True))
+    table.quality += identities.check(
+        table, _device(device, table, quiet=True) if "vram.bytes_read" in table.columns else None
+    )
     table.quality += name_variants.nameless(table) + name_variants.unite(table)
     table.quality += quality.check(table)
     if unfold:

@@ -23,7 +23,7 @@ from triage.ground.errors import BadCapture, CaptureError
 MAGIC = b"SQLite format 3\0"
 MISSING = -(1 << 62)  # an empty cell
 MAX_ROW_BYTES = 1 << 24  # bytes of one text or row; names of kernels are some thousand
-MAX_CHECKED_BYTES = 32 << 20  # of a file whose pages are all looked at: a tenth of a second
+MAX_CHECKED_BYTES = 1 << 20  # of a file whose pages are all looked at: of larger ones it takes a tenth of reading
 _MEMORY = 1 << 32  # bytes of a packed or piped database, which must be held whole
 _CUT = 1 << 16  # characters of a text that are read
 _TEXT = 1 << 22  # characters of the texts of a query, beside four for each byte of the file
