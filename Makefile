@@ -12,7 +12,7 @@ DEMO    = sample_captures/gpu-trace/demo_frame
 $(BIN)/triage: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[test]' || $(BIN)/python -m pip install --quiet -e '.[test]' --no-deps
+	$(BIN)/python -m pip install --quiet -e . --group test || $(BIN)/python -m pip install --quiet -e . --no-deps
 	-$(BIN)/python -m pip install --quiet 'durable-rules==2.0.28'
 	@$(BIN)/python -m compileall -q triage  # some machines forbid Python to write bytecode at run time
 	@touch $@
@@ -22,10 +22,11 @@ demo: $(BIN)/triage  ## triage a bundled frame, show the ranked result, write ou
 	@mkdir -p out && $(BIN)/triage diagnose $(DEMO) -f html -o out/demo.html && echo "the same as a page: out/demo.html"
 
 # what tests use beside the package itself; one by one, so that what cannot be had skips its own tests only
-EXTRAS  = zstd parquet dask trackers mcp docs
+EXTRAS  = zstd parquet dask trackers mcp
 
 $(VENV)/.extras: $(BIN)/triage pyproject.toml
 	@for extra in $(EXTRAS); do $(BIN)/python -m pip install --quiet -e ".[$$extra]" || echo "make: without $$extra, whose tests are skipped"; done
+	@$(BIN)/python -m pip install --quiet --group docs || echo "make: without mkdocs, whose tests are skipped"
 	@touch $@
 
 test: $(VENV)/.extras  ## all tests, with everything they can use
@@ -37,12 +38,14 @@ quick: $(VENV)/.extras  ## the tests for each change: all but the slow ones, two
 check: $(BIN)/triage  ## tests of every rule
 	$(BIN)/triage check --coverage
 
-lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, and commit subjects
-	@$(BIN)/python -c 'import ruff, mypy, importlinter' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[lint]'
-	$(BIN)/ruff check triage tests benchmarks docs
-	$(BIN)/ruff format --check triage tests benchmarks docs
+lint: $(BIN)/triage  ## ruff, mypy --strict, the import contract, dependencies, workflows, and commit subjects
+	@$(BIN)/python -c 'import ruff, mypy, importlinter, deptry' 2>/dev/null || $(BIN)/python -m pip install --quiet --group lint
+	$(BIN)/ruff check triage tests benchmarks docs skills
+	$(BIN)/ruff format --check triage tests benchmarks docs skills
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry . 2>/dev/null || $(BIN)/deptry .
+	$(BIN)/zizmor --offline --quiet .
 	$(BIN)/python tests/commit_subjects.py
 
 docs: $(BIN)/triage  ## write the generated pages (rules, causes, metrics, cli ...) into docs/; git ignores them

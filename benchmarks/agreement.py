@@ -27,8 +27,8 @@ ANSWERED = (SAME, BOTH, EXCUSED)
 PAGE = """\
 # Agreement with Nsight Compute
 
-Nsight Compute's rules estimate what their advice would save. This page compares them with the diagnosis: for every launch,
-the rule with the largest estimate for the whole workload (above {least:.0%}) that names a cause. For your own export:
+See where triage and Nsight Compute's own rules agree, and why not elsewhere. Those rules estimate what their advice would save; compared
+with the diagnosis is, for every launch, the one with the largest estimate for the whole workload (above {least:.0%}) that names a cause. For your own export:
 
 ```console
 $ triage diagnose report.ncu-rep --opinions

@@ -1,4 +1,4 @@
-"""The pages rules, method, causes, metrics, cli, capturing, glossary and guide, made from the program itself.
+"""The pages rules, method, causes, metrics, cli, capturing, glossary, guide, contributing and changelog, made from the program.
 
     python docs/generate.py [FOLDER]     (make docs; into docs/ unless a folder is named)
 
@@ -325,6 +325,16 @@ def method() -> str:
     return "\n".join(out) + "\n"
 
 
+def contributing() -> str:
+    """CONTRIBUTING.md, its links as the site has them."""
+    return NOTE + (HERE.parent / "CONTRIBUTING.md").read_text("utf-8").replace("](docs/", "](")
+
+
+def changelog() -> str:
+    """CHANGELOG.md, its links as the site has them."""
+    return NOTE + (HERE.parent / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")
+
+
 def _anchor(term: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", term.lower().replace("%", " pct")).strip("-")
 
@@ -338,6 +348,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "capturing": capturing,
     "glossary": words,
     "guide": coverage,
+    "contributing": contributing,
+    "changelog": changelog,
 }
 
 

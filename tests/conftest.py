@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.helpers import forking
+
 # A busy machine is no defect: no example is timed.
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
@@ -45,6 +47,8 @@ def run(
     **how: Any,
 ) -> subprocess.CompletedProcess[str]:
     """The real command line of the checkout at `cwd`, in a process of its own. how: as subprocess.run takes it."""
+    if input is None and forking.possible(cwd, env, how):
+        return forking.run([*map(str, args)], cwd, {**os.environ, **(env or {})}, how.get("timeout", 300))
     return subprocess.run(
         [sys.executable, "-m", "triage", *map(str, args)],
         **{"capture_output": "stdout" not in how, "timeout": 300, "check": False, **how},

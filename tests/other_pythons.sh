@@ -13,7 +13,8 @@ for version in 3.11 3.12 3.13 3.14; do
   if [ -z "$python" ]; then echo "Python $version: skipped, not on this machine"; continue; fi
   place="$(mktemp -d)"
   "$python" -m venv "$place"
-  "$place/bin/python" -m pip install --quiet setuptools '.[test]'
+  "$place/bin/python" -m pip install --quiet --upgrade pip  # for --group
+  "$place/bin/python" -m pip install --quiet setuptools . --group test
   "$place/bin/python" -m pip install --quiet durable-rules==2.0.28 || echo "Python $version: durable-rules cannot be built here; CLIPS infers"
   # the wheel is what is installed; the tests come from here, the package does not
   slice="$place/slice"; mkdir "$slice"; cp -r tests sample_captures pyproject.toml Makefile "$slice/"

@@ -2,7 +2,7 @@
 
 JSON and terminal are kept for every sample, the other formats for the samples of `EVERY_FORMAT`. JSON is folded: what
 repeats is written once (helpers/folded_json.py). Reports name the rules by a digest of their files; golden files hold
-zeros in its place, so that they change only where a sentence or a number changes.
+zeros in its place and one version of the package, so that they change only where a sentence or a number changes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ if __name__ == "__main__":  # a script finds what lies beside it, not the packag
 
 from tests.conftest import FORMATS, ROOT, SAMPLES
 from tests.helpers import folded_json
+from triage import __version__
 
 GOLDEN = ROOT / "tests" / "golden"
+VERSION = "0.1.0"  # as golden files write it
 THRESHOLDS = GOLDEN / "thresholds.tsv"
 BESIDE = {".md", ".txt", ".py", ".toml", ".yaml", ".tsv", ".nsys-rep"}  # notes and tools beside the samples
 LARGEST = 2_000_000  # bytes of an export whose reports are kept
@@ -39,6 +41,7 @@ EVERY_FORMAT = {
     "presentmon.game-gpu-bound",  # frame times
     "ncu-rep.transpose",  # places in the source
 }
+BRIEFS = {"vtune.kernels", "nvprof-metrics.metrics"}  # further samples whose brief is kept
 
 
 @functools.cache
@@ -59,7 +62,7 @@ def samples() -> list[tuple[str, str]]:
 
 def formats_of(name: str) -> tuple[str, ...]:
     """The formats in which a sample's report is kept."""
-    return FORMATS if name in EVERY_FORMAT else FOR_ALL
+    return FORMATS if name in EVERY_FORMAT else (*FOR_ALL, "brief") if name in BRIEFS else FOR_ALL
 
 
 @functools.cache
@@ -78,7 +81,7 @@ def _readable(path: str) -> bool:
 
 
 @functools.cache
-def _diagnosed(path: str) -> Any:
+def diagnosis(path: str) -> Any:
     from triage import api
 
     here = Path.cwd()
@@ -99,7 +102,7 @@ def made(path: str, fmt: str) -> str:
     here = Path.cwd()
     os.chdir(ROOT)
     try:
-        d = _diagnosed(path)
+        d = diagnosis(path)
         formats.render(d.bundle, fmt, parts.append)
     finally:
         os.chdir(here)
@@ -110,7 +113,8 @@ def made(path: str, fmt: str) -> str:
 
 
 def masked(text: str, digest: str) -> str:
-    """A report with zeros where it prints a digest, whole or shortened."""
+    """A report with zeros where it prints a digest, whole or shortened, and with one version of the package for all releases."""
+    text = re.sub(rf"(sol-triage |\"version\":\"){re.escape(__version__)}", rf"\g<1>{VERSION}", text)
     return re.sub(rf"{digest[:8]}[0-9a-f]*", lambda m: "0" * len(m[0]), text)
 
 

@@ -2,7 +2,8 @@
 
     >>> import triage
     >>> diagnosis = triage.diagnose("frame.csv")
-    >>> for finding in diagnosis.findings: print(finding.message)
+    >>> diagnosis.todo
+    >>> diagnosis.save("report.html")
 
 Importing this package imports neither pandas nor an engine; the first read does.
 """
@@ -12,20 +13,34 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"  # the one place: pyproject.toml reads it from here
 
 _FRONT_DOOR = {
     "read": "triage.api",
+    "compare": "triage.products.compare.compared",
     "diagnose": "triage.api",
     "explain": "triage.api",
     "occupancy": "triage.occupancy",
     "Capture": "triage.capture.capture",
+    "Compared": "triage.products.compare.compared",
     "Diagnosis": "triage.api",
     "Finding": "triage.findings.finding_types",
     "Rule": "triage.rulebook.rule",
     "TriageError": "triage.ground.errors",
 }
-__all__ = ["Capture", "Diagnosis", "Finding", "Rule", "TriageError", "diagnose", "explain", "occupancy", "read"]
+__all__ = [
+    "Capture",
+    "Compared",
+    "Diagnosis",
+    "Finding",
+    "Rule",
+    "TriageError",
+    "compare",
+    "diagnose",
+    "explain",
+    "occupancy",
+    "read",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -35,4 +50,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_FRONT_DOOR])
+    return sorted([*__all__, "__version__"])

@@ -19,6 +19,8 @@ from triage.document.bundle import Bundle
 from triage.document.entries import ItemEntry, Result
 from triage.findings.finding_types import Finding
 from triage.ground.method import LATEST
+from triage.ground.phrasing import percent
+from triage.ground.units import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +33,22 @@ _DIAGNOSERS: dict[tuple[str, str, bytes], Diagnoser] = {}
 _CACHE_LOCK = threading.Lock()
 
 
+class TodoList(list[ItemEntry]):
+    """Items of a to-do list as plain data, of which the prompt shows a line each."""
+
+    def __repr__(self) -> str:
+        lines = []
+        for i in self:
+            saved = show(i["saved_ns"], "ns") if i["saved_ns"] is not None else percent(i["fraction"])
+            lines.append(f"{i['rank']}. {i['title']}: {saved} in {', '.join(name[:40] for name in i['names'][:2])}")
+        return "\n".join(lines) or "nothing to do"
+
+
 class Diagnosis(diagnosis_result.Diagnosis):
     """A diagnosis with conveniences for the prompt and notebooks.
 
-    Iterate `findings`; `to_dict()` is the JSON result, `to_frame()` a pandas table; a notebook shows the page.
+    `todo` is the to-do list, `verdicts` the time per verdict; `save("x.html")` writes a report. Iterate `findings`; `to_dict()` is
+    the JSON result, `to_frame()` a pandas table; a notebook shows the page.
     """
 
     @classmethod
@@ -54,9 +68,30 @@ class Diagnosis(diagnosis_result.Diagnosis):
         return listing(self)
 
     @property
-    def todo(self) -> list[ItemEntry]:
+    def todo(self) -> TodoList:
         """The to-do list: one item per root cause, largest saving first, as the JSON result has it."""
-        return self.bundle.todo
+        return TodoList(self.bundle.todo)
+
+    @property
+    def verdicts(self) -> dict[str, float]:
+        """Time in ns per verdict: fix, suspect, not-diagnosed, at-limit; {} without times."""
+        from triage.document.time_shares import time_by_verdict
+
+        return {v["verdict"]: v["ns"] for v in time_by_verdict(self.bundle.view)}
+
+    def save(self, path: str | Path, form: str = "", *, full: bool = False) -> Path:
+        """Write a report in any format of `triage list formats`, by default what the name ends in. Returns the path.
+
+        full: everything, in formats that are short by default. Raises ReportError where it cannot be written.
+        """
+        from triage.files import writing
+        from triage.rendering import formats
+
+        form = form or formats.by_ending(str(path))
+        formats.template(form)  # an unknown one is said before a file is made
+        with writing.sink(str(path)) as write:
+            formats.render(self.bundle, form, write, full=full)
+        return Path(path)
 
     @cached_property
     def bundle(self) -> Bundle:
@@ -118,8 +153,8 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose captures (paths or what `read` returned) together.
 
-    method: P3 revision, "v1" or "v2". engine: "durable", "clips", "" for the first that loads. top: best findings to
-    keep. min_gain: minimum saving of a finding, a share of the frame (0-1). rules: further rule files or folders.
+    method: P3 revision, "v1" or "v2". engine: "durable", "clips", "" for the first that loads. top: items of the
+    to-do list to keep, with their findings. min_gain: minimum saving of an item, a share of the frame (0-1). rules: further rule files or folders.
     Raises CaptureError for an input, RuleError for a rule, TriageError for an engine that cannot be used.
     """
     from triage.diagnosis.diagnosing import Diagnoser
@@ -129,14 +164,17 @@ def diagnose(
     given = [captures] if isinstance(captures, str | Path | Capture) else list(captures)
     # a Capture has its device already; `device` is for the paths
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
-    # the same book as the command line has: experimental rules stay out
     # one string is one path, not a sequence of letters
     folders = [rules] if isinstance(rules, str | Path) else rules
-    book = packs.select(packs.load([Path(r) for r in folders]))
+
+    def load() -> packs.Rulebook:  # the same book as the command line has: experimental rules stay out
+        return packs.select(packs.load([Path(r) for r in folders]))
+
+    book = load() if folders else None
     with _CACHE_LOCK:
         # compiled rules hold megabytes that no engine frees, so they are compiled once
-        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if folders else b"")
-        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book, method, engine)
+        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if book else b"")
+        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book or load(), method, engine)
         _DIAGNOSERS[key] = diagnoser
         while len(_DIAGNOSERS) > MAX_CACHED_DIAGNOSERS:
             del _DIAGNOSERS[next(iter(_DIAGNOSERS))]

@@ -211,6 +211,11 @@ def test_the_demo_needs_no_checkout(folder: Path) -> None:
     p = run("demo", "-o", "demo.html", cwd=folder)
     assert p.returncode == 0 and p.stdout.strip() == "demo.html"
     assert (folder / "demo.html").read_text().rstrip().endswith("</html>")
+    for what, place in (("frame", "demo_frame"), ("kernel", "transpose.ncu-rep"), ("trace", "training.pt.trace.json")):
+        assert run("demo", what, "--copy", "own", cwd=folder).stdout.split() == [str(Path("own") / place)]
+    assert "recoverable" in run("diagnose", Path("own") / "demo_frame", cwd=folder).stdout
+    again = run("demo", "--copy", "own", cwd=folder)
+    assert again.returncode == 2 and again.stderr.strip().endswith("exists already - name another folder")
 
 
 @pytest.mark.slow
@@ -227,3 +232,21 @@ def test_fail_on_says_what_failed() -> None:
     p = run("diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--fail-on", "low")
     assert p.returncode == 1
     assert "failed on low: " in p.stderr and len(p.stderr.splitlines()) == 1
+
+
+def test_output_makes_no_folder_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from triage.files import writing
+    from triage.ground.errors import ReportError
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for path in ("deep/er/x.html", str(tmp_path / "x.html"), str(tmp_path / "here" / "new" / "x.html")):
+        with writing.sink(path) as write:
+            write("x")
+        assert Path(path).read_text() == "x"
+    with (
+        pytest.raises(ReportError, match=r"there: no such folder - make it first"),
+        writing.sink(str(tmp_path / "there" / "x.html")),
+    ):
+        pass
+    assert not (tmp_path / "there").exists()

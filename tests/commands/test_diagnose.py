@@ -131,9 +131,12 @@ def test_both_engines_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_ranking_is_total_and_gains_never_add(tmp_path: Path) -> None:
     result = diagnose(generic(tmp_path / "a.csv", rows(30)))
-    keys = [-(f["gain"]["saved_ns"] if f["gain"] else 0) for f in result["findings"]]
+    # first the findings of the to-do list, item by item, then the others by what they save
+    first = [(i["cause"], w) for i in result["todo"] for w in i["workloads"]]
+    assert [(f["cause"], f["workload"]) for f in result["findings"][: len(first)]] == first
+    keys = [-(f["gain"]["saved_ns"] if f["gain"] else 0) for f in result["findings"][len(first) :]]
     assert keys == sorted(keys)
-    assert [f["rank"] for f in result["findings"]] == list(range(1, len(keys) + 1))
+    assert [f["rank"] for f in result["findings"]] == list(range(1, len(result["findings"]) + 1))
     assert result["frame"]["recoverable_ns"] <= result["frame"]["duration_ns"]
     assert result["frame"]["recoverable_ns"] == pytest.approx(sum(i["saved_ns"] for i in result["todo"]), rel=1e-3)
     best: dict[str, float] = {}
@@ -173,7 +176,10 @@ def test_fingerprints_do_not_depend_on_numbers(tmp_path: Path) -> None:
 def test_top_keeps_the_best_and_counts_the_rest(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", rows(30))
     everything, some = diagnose(path), diagnose(path, "--top", 5)
-    assert [f["fingerprint"] for f in some["findings"]] == [f["fingerprint"] for f in everything["findings"][:5]]
+    assert [f["fingerprint"] for f in some["findings"]] == [
+        f["fingerprint"] for f in everything["findings"][: len(some["findings"])]
+    ]
+    assert [i["fingerprint"] for i in some["todo"]] == [i["fingerprint"] for i in everything["todo"][:5]]
     assert {w["id"] for w in some["workloads"]} == {f["workload"] for f in some["findings"]} - {"frame"}
     assert some["frame"]["findings_total"] == len(everything["findings"])
 
@@ -187,7 +193,7 @@ def test_fail_on_sets_the_exit_code(tmp_path: Path) -> None:
 def test_output_file_is_whole_or_absent(tmp_path: Path) -> None:
     path = generic(tmp_path / "a.csv", rows(3))
     out = tmp_path / "deep" / "r.json"
-    assert run("diagnose", path, "-f", "json", "-o", out).returncode == 0
+    assert run("diagnose", path, "-f", "json", "-o", out, cwd=tmp_path).returncode == 0
     assert json.loads(out.read_text())["schema"] == "triage/1"
     assert [p.name for p in out.parent.iterdir()] == ["r.json"]
     blocked = tmp_path / "a.csv" / "x.json"

@@ -288,10 +288,28 @@ def test_every_cause_is_explained_by_id_and_title(book: Any) -> None:
     assert text.startswith("bank-conflicts - ") and "\nLeads to\n" in text and "MEM003 shared-bank-conflicts" in text
 
 
-def test_a_rule_id_without_its_zeros_and_a_cause_on_a_capture_name_the_next_step() -> None:
+def test_a_rule_id_without_its_zeros_names_the_next_step() -> None:
     assert run("explain", "SOL06").stderr.endswith("'SOL06' - did you mean 'SOL006'?\n")
-    done = run("explain", "bank-conflicts", "--on", SAMPLES / "generic" / "p3_workloads_v2.csv")
-    assert done.returncode == 2 and "remove --on, or name a rule: AMD020," in done.stderr
+
+
+def test_a_cause_on_a_capture_says_why_and_why_not(book: Any) -> None:
+    from triage.commands.explain import text_on
+    from triage.products.settings import Settings
+
+    def told(name: str, sample: str) -> str:
+        return " ".join(text_on(name, Settings().read(str(SAMPLES / sample)), sample, Settings(), book).split())
+
+    lds = told("bank-conflicts", "rocprof-compute/four_kernels_mi210")
+    assert "Root cause of 1 of 4 workloads, 410 µs." in lds
+    assert "Excluded. - AMD020 no: Time in LDS conflicts 0.0 %, not above 5 %" in lds
+    assert "Root cause here. - AMD020 fires: Time in LDS conflicts 48.4 % > 5 %" in lds
+    blind = told("Shared-memory bank conflicts", "ncu-rep/transpose.ncu-rep")
+    assert "MEM003 not evaluated: l1tex.shared_data, shared.bank_conflicts" in blind
+    assert blind.count("To test it: ncu --metrics") == 1
+    effect = told("memory-latency", "ncu-rep/transpose.ncu-rep")
+    assert "Seen as an effect of uncoalesced-stores. - CMP020 fires" in effect
+    assert "SOL008 overruled: covered by MEM002" in effect
+    assert "the whole capture Found. - FRM030 fires" in told("blocking-sync", "nsys-sqlite/training_two_gpus.sqlite")
 
 
 @pytest.mark.slow

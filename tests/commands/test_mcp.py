@@ -1,9 +1,11 @@
-"""`triage mcp` answers the SDK's own client over stdio, reads nothing outside its folders, and stays short."""
+"""`triage mcp` answers the SDK's own client over stdio and HTTP, reads nothing outside its folders, and stays short."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -28,29 +30,40 @@ def table(path: Path, ms: float = 2.0) -> Path:
     return path
 
 
-def talk(folder: Path, asked: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Start `triage mcp FOLDER`, and let the SDK's client ask."""
+COMMAND = [sys.executable, "-m", "triage", "mcp"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def asking(server: Any, asked: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Let the SDK's client ask a server: an address, or a process to start."""
     pytest.importorskip("mcp")
     import anyio
-    from mcp import Client, StdioServerParameters
-    from mcp.client.stdio import stdio_client
-
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "triage", "mcp", str(folder)], cwd=str(folder),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    from mcp import Client
 
     async def main() -> Any:
         with anyio.fail_after(240):
-            async with Client(stdio_client(server)) as client:
+            async with Client(server) as client:
                 return await asked(client)
 
     return anyio.run(main)
 
 
+def talk(folder: Path, asked: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Start `triage mcp FOLDER`, and let the SDK's client ask over stdio."""
+    pytest.importorskip("mcp")
+    from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server = StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], str(folder)], cwd=str(folder), env=ENVIRONMENT
+    )
+    return asking(stdio_client(server), asked)
+
+
 def answer(result: Any) -> Any:
     assert not result.is_error, result.content
-    return json.loads(result.content[0].text)
+    assert result.structured_content == json.loads(result.content[0].text)
+    return result.structured_content
 
 
 @pytest.mark.slow
@@ -63,9 +76,20 @@ def test_a_real_client_is_answered(tmp_path: Path) -> None:
     async def asked(client: Any) -> None:
         tools = {t.name: t for t in (await client.list_tools()).tools}
         assert set(tools) == {"brief", "diagnose", "explain", "compare", "facts", "occupancy", "next_capture"}
-        assert all(t.description for t in tools.values())
+        assert all(t.description and t.title for t in tools.values())
+        assert all(t.annotations.read_only_hint and t.annotations.idempotent_hint for t in tools.values())
+        assert not any(t.annotations.open_world_hint or t.annotations.destructive_hint for t in tools.values())
+        for name in ("diagnose", "compare", "facts", "occupancy", "next_capture"):
+            assert set(tools[name].output_schema["properties"]) == set(tools[name].output_schema["required"]), name
+        assert tools["diagnose"].output_schema["$defs"]["Item"]["properties"]["saved_ns"]
         assert set(tools["diagnose"].input_schema["properties"]) == {"path", "start", "count", "device", "marker"}
-        found = answer(await client.call_tool("diagnose", {"path": "a.csv"}))
+        steps: list[str] = []
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            steps.append(message or "")
+
+        found = answer(await client.call_tool("diagnose", {"path": "a.csv"}, progress_callback=progress))
+        assert steps == ["reading", "diagnosing", "writing"]
         assert found["headline"]
         assert found["root_causes"] == len(found["todo"]) + found["more"]
         said = await client.call_tool("explain", {"name": found["todo"][0]["cause"]})
@@ -93,11 +117,82 @@ def test_a_real_client_is_answered(tmp_path: Path) -> None:
             assert refused.is_error
             assert "Traceback" not in refused.content[0].text
             assert "secret" not in refused.content[0].text.replace(hostile, "")
+            leaked = None
+            with contextlib.suppress(Exception):
+                leaked = await client.read_resource(f"triage://reports/{hostile}")
+            assert leaked is None
+        await texts(client)
         wrong = await client.call_tool("explain", {"name": "no-such-thing"})
         assert wrong.is_error
         assert "unknown rule, cause, metric or term" in wrong.content[0].text
 
     talk(tmp_path, asked)
+
+
+async def texts(client: Any) -> None:
+    """Ask for resources and prompts."""
+    uris = {str(r.uri) for r in (await client.list_resources()).resources}
+    assert uris == {"triage://captures", "triage://causes", "triage://rules", "triage://skill"}
+
+    async def read(uri: str) -> str:
+        return str((await client.read_resource(uri)).contents[0].text)
+
+    assert json.loads(await read("triage://captures")) == ["a.csv", "b.csv"]
+    assert "bank-conflicts" in {c["cause"] for c in json.loads(await read("triage://causes"))}
+    assert "MEM003" in {r["rule"] for r in json.loads(await read("triage://rules"))}
+    assert "name: gpu-triage" in await read("triage://skill")
+    assert (await read("triage://causes/bank-conflicts")).startswith("bank-conflicts - ")
+    assert (await read("triage://rules/MEM003")).startswith("MEM003 ")
+    assert "\n== " in await read("triage://reports/a.csv")
+    prompts = {p.name: p for p in (await client.list_prompts()).prompts}
+    assert set(prompts) == {"diagnose", "verify_change", "next_capture"}
+    asked = await client.get_prompt("verify_change", {"before": "a.csv", "after": "b.csv"})
+    assert "compare" in asked.messages[0].content.text and "(a.csv)" in asked.messages[0].content.text
+
+
+@pytest.mark.slow
+def test_http_serves_this_machine(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    pytest.importorskip("uvicorn")
+    table(tmp_path / "a.csv")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    served = subprocess.Popen([*COMMAND, str(tmp_path), "--http", str(port)], env=ENVIRONMENT)
+
+    async def asked(client: Any) -> None:
+        said = await client.call_tool("brief", {"path": "a.csv"})
+        assert "capture: " in said.structured_content["result"]
+
+    try:
+        until_open(port)
+        asking(f"http://127.0.0.1:{port}/mcp", asked)
+    finally:
+        served.terminate()
+        served.wait(30)
+
+
+def until_open(port: int) -> None:
+    """Wait until a server on this machine takes connections."""
+    for _ in range(300):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"nothing listens on port {port}")
+
+
+def test_the_registry_entry_starts_the_server() -> None:
+    import tomllib
+
+    from triage import __version__
+
+    entry = json.loads((ROOT / "server.json").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (package,) = entry["packages"]
+    assert (entry["version"], package["version"], package["identifier"]) == (*[__version__] * 2, project["name"])
+    assert package["transport"] == {"type": "stdio"}
+    assert package["packageArguments"][0]["value"] == "mcp"
+    assert len(entry["description"]) <= 100
 
 
 @pytest.fixture

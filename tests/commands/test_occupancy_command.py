@@ -189,7 +189,7 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
         ),
         (
             ["--arch", "sm_86", "--threads", "64", "--regs", "8", "-o", "/proc/nothing/x"],
-            "/proc/nothing/x: cannot be written",
+            "/proc/nothing: no such folder",
         ),
     ],
 )

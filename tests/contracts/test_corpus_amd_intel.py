@@ -49,6 +49,8 @@ READ = {
         "rocprof-compute-panel", 1, ("sm.throughput", "vram.throughput", "l1tex.throughput", "l2.hit_rate", "sm.occupancy_elapsed")),
     "rocprof/v3att-ckbmm-d1__stats_ui_output_agent_5600_dispatch_1.csv": (
         "rocprofv3-att", 1, ("waves.dependency_wait", "waves.memory_wait")),
+    "rocprof/v3-pc-sampling-host-trap__pc_sampling_host_trap.csv": (
+        "rocprofv3-pc-samples", 1, ("waves.dependency_wait", "waves.memory_wait")),
     "intel/oneprof-docsample__aggregated-kernel-metrics.txt": ("intel-pti", 2, ("gpu.time", "eu.active", "eu.stall", "eu.idle", "eu.occupancy")),
     "intel/oneprof-docsample__kernel-metrics.txt": ("intel-pti", 4, ("gpu.time", "eu.active", "frame.calls")),
     "intel/oneprof-docsample__query-kernel-metrics.txt": ("intel-pti", 2, ("gpu.time", "eu.active", "launch.grid_size")),
@@ -58,7 +60,6 @@ REFUSED = {
     "rocprof/v1-hipstats-vecadd__results.hip_stats.csv": "HIP API calls on the host",
     "rocprof/v3-hip-domain-stats__hip_domain_stats.csv": "sums per domain",
     "rocprof/v3-marker-api-trace__marker_api_trace.csv": "markers",
-    "rocprof/v3-pc-sampling-host-trap__pc_sampling_host_trap.csv": "program-counter samples",
     "rocprof/v3-scratch-memory-trace__scratch_memory_trace.csv": "scratch memory",
     "rocprof_compute/omni1-analysis-wavelaunch__701.csv": "7.1 Wavefront Launch Stats",
     "rocprof_compute/omni1-mi200-emptystub__pmc_perf.csv": "header without counters",

@@ -30,6 +30,7 @@ def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[s
 
 def test_blind_spots_of_one_command_are_one_step() -> None:
     doc = document([("A", "w1", 1)])
+    doc["frame"]["collect_all"] = None
     spot = {"workloads": ["w1"], "count": 1, "collect": "do this"}
     doc["blind_spots"] = [
         {"missing": ["b.x"], "rules": ["R1"], **spot},
@@ -37,6 +38,25 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
     ]
     assert missing_counters(doc) == [
         {"collect": "do this", "missing": ["a.y", "b.x"], "rules": ["R1", "R2"], "workloads": 1}
+    ]
+
+
+def test_commands_of_a_tool_with_passes_are_that_of_the_whole_frame() -> None:
+    doc = document([("A", "w1", 1)])
+    doc["frame"]["collect_all"] = whole = (
+        "printf '%s\\n' 'pmc: A' 'pmc: B' > counters.txt; rocprofv3 -i counters.txt -- ./app"
+    )
+    doc["blind_spots"] = [
+        {"missing": [m], "rules": [m], "workloads": ["w1"], "count": 1, "collect": collect}
+        for m, collect in (
+            ("a", "rocprofv3 --pmc A -- ./app"),
+            ("b", "rocprofv3 --pmc B -- ./app"),
+            ("c", "compile with -g"),
+        )
+    ]
+    assert [(s["collect"], s["missing"]) for s in missing_counters(doc)] == [
+        (whole, ["a", "b"]),
+        ("compile with -g", ["c"]),
     ]
 
 

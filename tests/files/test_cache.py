@@ -43,6 +43,12 @@ def key(kept: Path) -> str:
     return kept.name.removesuffix(".cache")
 
 
+def loaded() -> packs.Rulebook:
+    """The bundled rules as a new process has them."""
+    packs._built.cache_clear()
+    return packs.load()
+
+
 def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("rule files were read again")
@@ -51,10 +57,10 @@ def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_remembered_rules_are_the_rules(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = packs.load()
+    fresh = loaded()
     assert [kind(p) for p in files(place)] == ["rules"]
     forbid_reading(monkeypatch)
-    again = packs.load()
+    again = loaded()
     assert again.sha256 == fresh.sha256
     for a, b in zip(fresh.rules, again.rules, strict=True):
         assert pickle.dumps(a) == pickle.dumps(b)
@@ -94,20 +100,20 @@ def test_a_changed_rule_is_read_again(place: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"x", b"\x80\x05garbage", None])
 def test_damage_is_made_again(place: Path, damage: bytes | None) -> None:
-    fresh = packs.load()
+    fresh = loaded()
     (kept,) = files(place)
     whole = kept.read_bytes()
     kept.write_bytes(whole[:-1] + b"?" if damage is None else damage)
-    assert packs.load().sha256 == fresh.sha256
+    assert loaded().sha256 == fresh.sha256
     assert kept.read_bytes() == whole
 
 
 def test_what_does_not_unpickle_is_made_again(place: Path) -> None:
-    fresh = packs.load()
+    fresh = loaded()
     (kept,) = files(place)
     data = b"\x80\x05not a pickle"
     kept.write_bytes(hashlib.sha256(data).digest() + data)
-    assert packs.load().sha256 == fresh.sha256
+    assert loaded().sha256 == fresh.sha256
 
 
 @pytest.mark.parametrize("damage", [b"{}garbage", b"[]", b'{"busy sm": 3}'])
@@ -125,7 +131,7 @@ def test_remembered_words_are_the_words(place: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_what_others_may_write_is_not_trusted(place: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    packs.load()
+    loaded()
     (kept,) = files(place)
     (kept if what == "file" else place).chmod(0o777)
     assert cache.recall(key(kept)) is None
@@ -159,7 +165,7 @@ def test_planted_links_are_not_followed(place: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["off", "/dev/null/x", "/proc/nothing"])
 def test_nowhere_to_write(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.setenv("TRIAGE_CACHE", place)
-    assert packs.load().rules
+    assert loaded().rules
     assert run("diagnose", SAMPLE, "-f", "markdown").stderr == ""
 
 
@@ -237,13 +243,13 @@ def test_a_pickle_of_anything_but_rules_is_not_obeyed(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: object
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fresh = packs.load()
+    fresh = loaded()
     (kept,) = files(place)
     data = pickle.dumps(what, 5)
     kept.write_bytes(hashlib.sha256(data).digest() + data)
     with pytest.raises(pickle.UnpicklingError):
         packs._Restricted(io.BytesIO(data)).load()
-    assert packs.load().sha256 == fresh.sha256
+    assert loaded().sha256 == fresh.sha256
     assert not Path("executed").exists()
 
 

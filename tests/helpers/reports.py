@@ -106,3 +106,10 @@ def jira_faults(markup: str) -> list[str]:
     if block:
         faults.append(f"{{{block}}} is never closed")
     return faults
+
+
+def brief_parts(text: str) -> list[str]:
+    """The workloads of a brief that are given in full or in one line, each as written."""
+    sections = re.split(r"^== ", text, flags=re.MULTILINE)[1:]
+    bodies = [s.partition("\n")[2] for s in sections if not s.startswith(("whole capture", "formulas"))]
+    return [p for body in bodies for p in re.split(r"\n(?=\S)", body.strip("\n")) if p]

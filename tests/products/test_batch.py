@@ -135,6 +135,7 @@ def test_parquet_holds_the_same_findings(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
     assert table.num_rows == b.findings
     assert table.column_names == list(COLUMNS)
+    assert table.schema.field("saved_ms").metadata == {b"unit": b"ms"}
 
 
 @pytest.mark.slow

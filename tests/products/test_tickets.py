@@ -18,8 +18,11 @@ from tests.helpers.reports import jira_faults
 from triage.diagnosis import blind_spots
 from triage.findings.identity import of_item
 from triage.ground.errors import TriageError
+from triage.products import accepted, budgets
+from triage.products.project import Accepted
 from triage.products.tickets import compose, ticket_folder
 from triage.products.tickets import text as ticket_text
+from triage.products.tickets.states import assign_states
 
 
 def file(*args: object) -> Result:
@@ -390,3 +393,35 @@ def test_captures_without_times_still_give_tickets(tmp_path: Path) -> None:
     assert found
     assert all(t.saved_ns is None for t in found)
     assert "None" not in "".join(ticket_text.body(t, "markdown", 65_536) + t.title for t in found)
+
+
+def test_no_ticket_refers_to_what_its_reader_has_not(tmp_path: Path) -> None:
+    t = compose.make(diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle)[0]
+    for markup in ("markdown", "jira"):
+        posted = ticket_text.body(t, markup, 65_536, ticket_text.NOWHERE)
+        assert "diagnosis.html" not in posted and "evidence.json" not in posted
+        assert "(attached)" in ticket_text.body(t, markup, 65_536, ticket_text.ATTACHED)
+        assert f"../diagnosis.html#cause={t.cause['cause']}" in ticket_text.body(t, markup, 65_536)
+        t.report_url = "https://ci.example.org/42/"
+        linked = ticket_text.body(t, markup, 65_536, ticket_text.NOWHERE)
+        t.report_url = ""
+        assert f"https://ci.example.org/42/diagnosis.html#cause={t.cause['cause']}" in linked
+        assert f"https://ci.example.org/42/{t.folder}/evidence.json" in linked
+
+
+def test_a_cause_that_is_accepted_is_neither_a_ticket_nor_fixed() -> None:
+    b = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle
+    old = [{**t.listing()} for t in compose.make(b)]
+    known = Accepted(cause=b.todo[0]["cause"], reason="by design", owner="us", expires="2099-01-01")
+    b = accepted.apply(b, [known])
+    found = compose.make(b, old=old)
+    assert known.cause not in {t.cause["cause"] for t in found}
+    (gone,) = assign_states(found, old, b)
+    assert (gone["cause"], gone["state"], gone["why"]) == (known.cause, "not checked", "accepted by the project")
+
+
+def test_a_budget_stands_in_the_tickets_that_bring_it_under() -> None:
+    b = budgets.apply(diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle, [("frame", 13.4e6)])
+    texts = [ticket_text.body(t, "markdown", 65_536) for t in compose.make(b)]
+    over = [text for text in texts if "**Budget:** `frame` over by" in text]
+    assert len(over) == len(b.frame["budgets"][0]["items"]) < len(texts)

@@ -11,6 +11,7 @@ from triage import api
 from triage.capture.capture import Capture
 from triage.dialects.frames.pacing import pacing
 from triage.ground.errors import BadCapture
+from triage.rendering import formats
 
 PASSES = (("Shadows", "geometry", 1.0), ("GBuffer", "geometry", 4.0), ("Lighting", "compute", 3.0))
 
@@ -152,3 +153,35 @@ def test_presents_without_gpu_times_ask_for_them_alone(tmp_path: Path) -> None:
     document = api.diagnose(file).to_dict()
     assert {b["collect"] for b in document["blind_spots"]} == {"record with GPU tracking on (1.x: --track_gpu)"}
     assert any("1 % low 16 ms (62 fps), none stutters" in q["message"] for q in document["quality"])
+
+
+def test_markers_over_frames_name_the_one_that_made_the_spike(tmp_path: Path) -> None:
+    """120 frames of three markers; particles take four times as long in two of them."""
+    rows = ["name,path,gpu.time [ms],sm.throughput [%]"]
+    for f in range(120):
+        slow = 4 if f in (40, 41) else 1
+        rows += [
+            f"{n},Frame {f},{t},50" for n, t in (("Shadows", 1.0), ("Particles", 0.5 * slow), ("Post", 0.8 + f / 1000))
+        ]
+    path = tmp_path / "frames.csv"
+    path.write_text("\n".join(rows) + "\n")
+    document = api.diagnose(path)
+    frames = document.to_dict()["captures"][0]["frames"]
+    assert frames["count"] == 120 and frames["longest_ns"] > frames["p99_ns"] > frames["median_ns"]
+    first, second, third = frames["markers"]
+    assert (first["name"], first["median_ns"], first["worst_ns"], first["worst_frame"]) == ("Particles", 5e5, 2e6, 41)
+    assert first["low_1_ns"] == 2e6 and 5e5 < first["p99_ns"] <= 2e6
+    assert (second["name"], second["worst_frame"]) == ("Post", 120)
+    assert (third["name"], third["worst_ns"]) == ("Shadows", 1e6)
+    for fmt in ("markdown", "html", "terminal"):
+        out: list[str] = []
+        formats.render(document.bundle, fmt, out.append)
+        assert ("Markers over the frames" in "".join(out)) == (fmt != "terminal")  # there it is one of --full
+
+
+def test_few_frames_have_no_slowest_hundredth(tmp_path: Path) -> None:
+    path = tmp_path / "frames.csv"
+    path.write_text("name,path,gpu.time [ms]\n" + "".join(f"{n},Frame {f},{f + 1}\n" for f in range(3) for n in "ABC"))
+    frames = api.diagnose(path).to_dict()["captures"][0]["frames"]
+    assert frames["low_1_ns"] is None and {m["p99_ns"] for m in frames["markers"]} == {None}
+    assert {(m["median_ns"], m["worst_frame"]) for m in frames["markers"]} == {(2e6, 3)}

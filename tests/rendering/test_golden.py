@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 from tests.conftest import FORMATS, checkout, run
 from tests.helpers import folded_json
+from tests.helpers.reports import brief_parts
 from tests.regolden import EVERY_FORMAT, GOLDEN, formats_of, made, samples
+from triage.rendering.brief import MAX_CHARS
 from triage.rulebook import packs
 
 ONE = ("generic.p3_workloads_v2", "sample_captures/generic/p3_workloads_v2.csv")
@@ -33,7 +36,15 @@ def compare(sample: tuple[str, str], fmt: str, golden: Path) -> None:
     [pytest.param(s, f, id=f"{s[0]}-{f}") for s in samples() for f in formats_of(s[0])],
 )
 def test_golden(sample: tuple[str, str], fmt: str) -> None:
+    if fmt == "terminal":  # here, where the sample is diagnosed already
+        keeps_bound(made(sample[1], "brief"))
     compare(sample, fmt, GOLDEN)
+
+
+def keeps_bound(brief: str) -> None:
+    """Fail where a workload of a brief is too long, or where it asks to collect something."""
+    assert max(map(len, brief_parts(brief)), default=0) <= MAX_CHARS
+    assert not re.search(r"\b[Cc]ollect\b", brief)
 
 
 @pytest.mark.slow
@@ -42,7 +53,7 @@ def test_a_folded_result_holds_all_of_it(name: str) -> None:
     path = dict(samples())[name]
     printed = json.loads(run("diagnose", path, "-f", "json", check=True).stdout)
     folded = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    printed["tool"]["rules_sha256"] = folded["tool"]["rules_sha256"]
+    printed["tool"] |= {key: folded["tool"][key] for key in ("rules_sha256", "version")}
     assert folded_json.unfold(folded) == printed
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from triage.rendering.html import bars
 from triage.rendering.labels import AS_DATA, HEADS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,3 +54,11 @@ def test_no_renderer_says_a_retired_word() -> None:
     )
     found = {str(p.relative_to(ROOT)): said.findall(p.read_text("utf-8")) for p in sources()}
     assert {p: words for p, words in found.items() if words} == {}
+
+
+def test_bars_of_passes_share_a_scale_and_have_words() -> None:
+    over = {"marker": "shadows", "ns": 2e6, "allowed_ns": 1e6, "over_ns": 1e6, "items": [], "saves_ns": 0.0, "owner": None, "matched": 1}  # fmt: skip
+    first, second = bars.pass_bars([(2e6, 5e5), (1e6, 0.0)], ["Shadows", "UI"], [over])  # type: ignore[list-item]
+    assert 'aria-label="2 ms, 500 µs recoverable, budget 1 ms"' in first and 'class="p-limit" x="50%"' in first
+    assert 'aria-label="1 ms, nothing recoverable"' in second and 'class="p-time" width="50%"' in second
+    assert bars.pass_bars([(0.0, 0.0)], ["A"], []) == [""]

@@ -42,7 +42,8 @@ def test_links_within_a_page_lead_to_its_anchors(pages: dict[str, str]) -> None:
     for name, text in pages.items():
         anchors = re.findall(r'<a id="([^"]+)">', text)
         assert len(anchors) == len(set(anchors)), name
-        assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= set(anchors), name
+        heads = {h.lower().replace(" ", "-") for h in re.findall(r"(?m)^#+ ([\w ]+)$", text)}
+        assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= {*anchors, *heads}, name
 
 
 def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str], book: Any) -> None:

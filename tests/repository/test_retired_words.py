@@ -28,7 +28,12 @@ def _lines(path: Path, code: re.Pattern[str]) -> Iterator[tuple[str, str]]:
 
 def docs() -> Iterator[tuple[str, str]]:
     """Lines of the pages that people write."""
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for path in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "skills").rglob("*.md")),
+    ):
         if path.is_file() and not path.read_text("utf-8").startswith(GENERATED):
             yield from _lines(path, _MARKDOWN)
 

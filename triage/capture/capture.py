@@ -5,13 +5,15 @@ Columns inside, objects at the edge: both hold one NumPy array per metric and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
+    from triage.capture.frame_spread import Spread
     from triage.capture.location import Locate
+    from triage.capture.queue_lanes import Lane
     from triage.capture.source import Source
     from triage.capture.trace_nouns import Timeline, Trace
     from triage.devices import Device
@@ -90,7 +92,8 @@ class Table:
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
-    the exports of a dialect differ in them.
+    the exports of a dialect differ in them. made_with: what `collect` says for the run that made the capture, where it states
+    its settings: run again, it gives nothing new. queues: span in ns and what each queue did, where work is known by queue.
     """
 
     dialect: str
@@ -117,7 +120,9 @@ class Table:
     locate: Locate | None = None
     tells: dict[str, str] = field(default_factory=dict)
     trace: Trace | None = None
+    queues: tuple[float, Sequence[Lane]] = (0.0, ())
     collect: Callable[[list[str]], str] | None = None
+    made_with: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -153,7 +158,8 @@ class Capture:
 
     names, paths (parent levels joined with SEP), kinds: object arrays. calls, parent (index or -1), depth: int arrays.
     duration_ns, self_ns: inclusive and exclusive time, NaN where unknown. members: (order, offsets) of table rows per
-    workload, None when every row is its own workload. frames: times of the frames in ns, where there are several.
+    workload, None when every row is its own workload. frames: times of the frames in ns, where there are several;
+    spreads: of the workloads that vary most over them.
     """
 
     input: InputFile
@@ -176,6 +182,7 @@ class Capture:
     frame_ns: float = 0.0
     uncovered_ns: float = 0.0
     frames: Floats | None = None
+    spreads: Sequence[Spread] = ()
     collect: Callable[[list[str]], str] | None = None
     timeline: Timeline | None = None  # with it, exclusive time is shared out where several workloads ran at once
 

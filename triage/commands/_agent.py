@@ -7,19 +7,33 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from triage.commands._allowed import confined, copied
+from triage.commands._agent_answers import (
+    CompareAnswer,
+    DiagnoseAnswer,
+    FactsAnswer,
+    Item,
+    NextCaptureAnswer,
+    OccupancyAnswer,
+)
+from triage.commands._allowed import MAX_FILES, confined, copied
 from triage.document.entries import FindingEntry
 from triage.ground.errors import TriageError
+from triage.products.batch import find
 from triage.products.settings import Settings
 
 MAX_ANSWER_CHARS = 12_000
 MAX_TEXT_CHARS = 600  # of one text in an answer
+STEP: ContextVar[Callable[[str], None]] = ContextVar(
+    "STEP", default=lambda step: None
+)  # told of each step of long work
 
 
 @dataclass
@@ -41,7 +55,11 @@ class Tools:
         with self._busy:
             if self._doctor is None:
                 self._doctor = self.settings.diagnoser()
-            d = self._doctor.diagnose([settings.read(copied(path))])
+            STEP.get()("reading")
+            capture = settings.read(copied(path))
+            STEP.get()("diagnosing")
+            d = self._doctor.diagnose([capture])
+            STEP.get()("writing")
             return accepted.apply(assembling.bundle(d, ways=False), settings.accepted, settings.project_note)
 
     @confined
@@ -57,7 +75,7 @@ class Tools:
         return _text("".join(parts))
 
     @confined
-    def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> dict[str, Any]:
+    def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> DiagnoseAnswer:
         """The to-do list of a capture: what to fix first, the time it saves, why, and how to verify it.
 
         start, count: items, from 1. device: GPU, where the file does not name it. marker: glob, only these workloads.
@@ -79,12 +97,12 @@ class Tools:
             "root_causes": len(causes),
         }
         items = [_item(i, b.findings) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
-        return _fit({**head, "todo": items}, "todo", len(causes) - max(0, start - 1))
+        return cast(DiagnoseAnswer, _fit({**head, "todo": items}, "todo", len(causes) - max(0, start - 1)))
 
     @confined
     def explain(self, name: str, path: str = "", marker: str = "") -> str:
-        """What a rule, cause, metric or term means; with `path`: the conditions of a rule with that capture's values, or
-        the findings of a marker."""
+        """What a rule, cause, metric or term means; with `path`: why a cause is or is not named there, the conditions of a
+        rule with that capture's values, or the findings of a marker."""
         from triage.commands import explain
 
         book = self.settings.rulebook()
@@ -97,13 +115,19 @@ class Tools:
             return _text(explain.text_on(name, capture, path, self.settings, book))
 
     @confined
-    def compare(self, before: list[str], after: list[str], count: int = 10) -> dict[str, Any]:
+    def compare(self, before: list[str], after: list[str], count: int = 10) -> CompareAnswer:
         """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
         from triage.products.compare import comparing, headline
 
         if not before or not after:
             raise TriageError("need one capture before and one after", "name both")
-        sides = [[self.settings.read(copied(p)) for p in side] for side in (before, after)]
+        sides: list[list[Any]] = []
+        for side in (before, after):
+            sides.append([])
+            for p in side:
+                STEP.get()(f"reading {p}")
+                sides[-1].append(self.settings.read(copied(p)))
+        STEP.get()("comparing")
         with self._busy:
             if self._doctor is None:
                 self._doctor = self.settings.diagnoser()
@@ -126,10 +150,10 @@ class Tools:
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],
         }
-        return _fit({**head, "pairs": listed}, "pairs", doc["totals"]["pairs"])
+        return cast(CompareAnswer, _fit({**head, "pairs": listed}, "pairs", doc["totals"]["pairs"]))
 
     @confined
-    def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> dict[str, Any]:
+    def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> FactsAnswer:
         """Values of metrics (a glob) per workload of a capture, in canonical units."""
         from dataclasses import replace
 
@@ -153,20 +177,23 @@ class Tools:
             "not_understood": list(c.table.unmapped)[:20],
         }
         first = max(0, start - 1)
-        return _fit({**head, "facts": rows[first : first + max(1, min(count, 200))]}, "facts", len(rows) - first)
+        return cast(
+            FactsAnswer,
+            _fit({**head, "facts": rows[first : first + max(1, min(count, 200))]}, "facts", len(rows) - first),
+        )
 
     @confined
     def occupancy(
         self, arch: str, threads: int, registers: int, shared: int = 0, sgprs: int | None = None
-    ) -> dict[str, Any]:
+    ) -> OccupancyAnswer:
         """Theoretical occupancy of a launch, its limits and the nearest steps. arch: sm_86, gfx90a. shared: bytes."""
         from triage.occupancy import occupancy
 
         now = occupancy(arch, threads=threads, registers=registers, shared=shared, sgprs=sgprs)
-        return dict(now.to_dict())
+        return cast(OccupancyAnswer, now.to_dict())
 
     @confined
-    def next_capture(self, path: str, device: str = "") -> dict[str, Any]:
+    def next_capture(self, path: str, device: str = "") -> NextCaptureAnswer:
         """Missing counters, the command that collects them, and the rules that need them."""
         from triage.document.missing_counters import missing_counters
 
@@ -182,10 +209,30 @@ class Tools:
             for g in spots
         ]
         dark = {"unjudged_ns": b.frame["unjudged_ns"], "unjudged_collect": b.frame["unjudged_collect"]}
-        return _fit({**dark, "captures": listed}, "captures", len(spots))
+        return cast(NextCaptureAnswer, _fit({**dark, "captures": listed}, "captures", len(spots)))
+
+    def captures(self) -> list[str]:
+        """Captures below the allowed folders, as the tools take them: those of the first folder relative to it."""
+        first, out = self.folders[0], list[str]()
+        for found in find.gather([str(f) for f in self.folders]).captures[:MAX_FILES]:
+            real = Path(os.path.realpath(found.path))
+            if any(real.is_relative_to(folder) for folder in self.folders):
+                out.append(str(real.relative_to(first)) if real.is_relative_to(first) else str(real))
+        return out
+
+    def causes(self) -> list[dict[str, str]]:
+        """Id, title and meaning of every cause."""
+        return [
+            {"cause": c.id, "title": c.title, "meaning": c.meaning} for c in self.settings.rulebook().causes.values()
+        ]
+
+    def rules(self) -> list[dict[str, str]]:
+        """Id, name, title and cause of every rule."""
+        rules = self.settings.rulebook().rules
+        return [{"rule": r.id, "name": r.name, "title": r.title, "cause": r.cause} for r in rules if not r.is_concept]
 
 
-def _item(i: Mapping[str, Any], findings: Sequence[FindingEntry]) -> dict[str, Any]:
+def _item(i: Mapping[str, Any], findings: Sequence[FindingEntry]) -> Item:
     from triage.rendering import code_places
 
     ranks = set(i["findings"])
@@ -203,15 +250,16 @@ def _item(i: Mapping[str, Any], findings: Sequence[FindingEntry]) -> dict[str, A
         "rule",
         "fingerprint",
     )
-    return {
+    item = {
         **{k: i[k] for k in kept},
         "where": [n[:120] for n in i["names"][:5]],
         "workloads": i["workload_count"],
         "message": _cut(i["message"]),
         "do": [_cut(a) for a in i["advice"][:4]],
         "verify": _cut(i["verify"] or "") or None,
-        **({"at": [_cut(x) for x in dict.fromkeys(at)][:3]} if at else {}),
+        "at": [_cut(x) for x in dict.fromkeys(at)][:3],
     }
+    return cast(Item, item)
 
 
 def _cut(text: str) -> str:
@@ -219,10 +267,13 @@ def _cut(text: str) -> str:
 
 
 def _text(text: str) -> str:
+    """The text, cut between paragraphs or lines where it is long."""
+    if len(text) <= MAX_ANSWER_CHARS:
+        return text
+    kept = text[:MAX_ANSWER_CHARS]
     return (
-        text
-        if len(text) <= MAX_ANSWER_CHARS
-        else text[:MAX_ANSWER_CHARS] + "\n… (cut; the command line prints all of it)"
+        kept[: kept.rindex("\n") if "\n" in kept else None]
+        + "\n… (cut; marker=GLOB selects, the command line prints all of it)"
     )
 
 

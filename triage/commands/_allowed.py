@@ -13,12 +13,13 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from triage.files import beneath
 from triage.ground.errors import TriageError
 from triage.products.batch import find
 
+Tool = TypeVar("Tool", bound=Callable[..., Any])
 MAX_FILES = 2_000  # entries of a folder
 MAX_BYTES = 8 << 30  # of a capture
 MAX_ARGUMENT_CHARS = 1_000  # of one text that an agent sends; a pattern's time grows with its length
@@ -142,7 +143,7 @@ def copied(path: str) -> str:
     return _NOW.get().copied(path)
 
 
-def confined(tool: Callable[..., Any]) -> Callable[..., Any]:
+def confined(tool: Tool) -> Tool:
     """A tool whose arguments are bounded and whose captures are read from private copies, gone when it returns."""
 
     @functools.wraps(tool)
@@ -161,4 +162,4 @@ def confined(tool: Callable[..., Any]) -> Callable[..., Any]:
             finally:
                 _NOW.reset(token)
 
-    return call
+    return cast(Tool, call)

@@ -17,6 +17,7 @@ from triage.capture.compression import BYTES
 from triage.commands import _completion, _types
 from triage.commands._help import ReadingOption, RuleOption
 from triage.ground.method import LATEST, REVISIONS
+from triage.rendering.formats import by_ending
 
 Function = Callable[..., object]
 Decorator = Callable[[Function], Function]
@@ -147,17 +148,9 @@ knowledge = stack(
 )
 
 
-ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".csv": "csv",
-           ".xml": "junit", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
-
-
 def implied(given: str | None, output: str | None, known: Iterable[str] = ()) -> str:
     """The given format, else the one that the output's name ends in, else terminal. known: formats of this command."""
-    if given:
-        return given
-    ending = os.path.splitext(output or "")[1].lower()
-    by_name = "jira" if (output or "").lower().endswith(".jira.txt") else ENDINGS.get(ending, "terminal")
-    return by_name if not known or by_name in known else "terminal"
+    return given or by_ending(output or "", known)
 
 
 class Window(TypedDict):

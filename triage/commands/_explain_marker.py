@@ -174,7 +174,8 @@ class _One:
                 wrap(f"{_some(rules)}: {_some(dict.fromkeys(map(_label, metrics))) or 'a derived fact'}", "  - ")
             )
         wanted = sorted({m for metrics in waits for m in metrics})
-        return [*out, wrap(self.o.collect(wanted), "    ")] if wanted else out
+        command = self.o.collect(wanted) if wanted else ""
+        return [*out, wrap(command, "    ")] if command else out
 
     def rest(self) -> list[str]:
         """Number of rules that do not apply, and the command that explains one rule."""

@@ -94,7 +94,7 @@ class _Explanation:
         if outcome != BLIND:
             return "does not fire"
         ask = list(self.outcomes.waits_for(self.index, i))
-        return f"not evaluated: {absent or ', '.join(ask)} not collected; {self.outcomes.collect(ask)}"
+        return f"not evaluated: {absent or ', '.join(ask)} not collected; {self.outcomes.collect(ask) or 'the settings of this capture lack it'}"
 
     def concept(self, name: str, i: int) -> list[str]:
         """A derived fact and whether it holds."""

@@ -47,7 +47,7 @@ EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 @click.option("--resume", is_flag=True, help="Continue an interrupted batch.")
 @click.option("--strict", is_flag=True, help="Exit with 2 if any file is skipped.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")
-@click.option("--top", type=_types.Whole(0), metavar="N", help="List only the top N findings of each capture.")
+@click.option("--top", type=_types.Whole(0), metavar="N", help="List only the top N items of each capture.")
 @click.option(
     "--min-gain",
     type=_types.Share(),
@@ -67,9 +67,11 @@ def command(
     the whole to-do list.
     """
     from triage.commands._stderr import complain
+    from triage.files import writing
     from triage.ground.phrasing import plural
     from triage.products.batch import find, run
 
+    writing.in_reach(Path(output).parent)
     gathered = find.gather(paths, output)
     if gathered.passed:
         complain(f"note: {plural(len(gathered.passed), 'file')} ignored: not a profiler export (errors.csv)")

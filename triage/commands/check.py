@@ -1,13 +1,15 @@
-"""`triage check`: test rule files."""
+"""`triage check`: test rule files and project settings."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from triage.commands import _types
 from triage.commands._stdout import say
+from triage.ground.phrasing import plural
 
 
 @click.command()
@@ -16,10 +18,21 @@ from triage.commands._stdout import say
 def command(paths: tuple[str, ...], coverage: bool) -> int:
     """Check rule and cause files: format, references, embedded and edge tests, P3 cases. Exit with 1 on failure.
 
-    PATH: rule files, cause files or folders, checked beside the bundled ones; without PATH, all bundled ones.
+    PATH: rule files, cause files or folders, checked beside the bundled ones; without PATH, all bundled ones. A
+    triage.toml, or a pyproject.toml with [tool.triage], is checked too.
     """
     from triage.products.rule_checks.checking import run_checks
+    from triage.products.rule_checks.settings_check import mistakes
 
+    settings = [p for p in paths if p.endswith(".toml")]
+    wrong = [line for p in settings for line in mistakes(Path(p), datetime.now(UTC).date())]
+    for line in wrong:
+        say(line)
+    if settings:
+        say(f"{plural(len(settings), 'settings file')}: {plural(len(wrong), 'failure')}")
+    paths = tuple(p for p in paths if p not in settings)
+    if settings and not paths:
+        return 1 if wrong else 0
     checked = run_checks([Path(p) for p in paths])
     for line in checked.failures:
         say(line)
@@ -28,4 +41,4 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
         from triage.products.rule_checks.coverage import report
 
         say(report(checked.book))
-    return 1 if checked.failures else 0
+    return 1 if checked.failures or wrong else 0

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from triage import __version__
 from triage.commands._help import Group, usage
 from triage.commands._interrupted import Interruption
 from triage.commands._stderr import complain
@@ -35,11 +34,11 @@ VERBS = {
     "watch": "Diagnose new captures of a folder as they arrive.",
     "mcp": "Serve diagnoses to agents and editors (Model Context Protocol).",
     "occupancy": "Calculate occupancy, its limits and the nearest steps; --tile: halo overhead.",
-    "demo": "Diagnose the bundled demo frame; --open shows its page.",
+    "demo": "Diagnose a bundled frame, kernel or trace; --open shows its page.",
     "facts": "Show the values read from a capture, with units and source cells.",
     "explain": "Explain a rule, cause, metric or term; --on FILE: with a capture's values.",
     "list": "List rules, causes, metrics, dialects, formats, devices or terms.",
-    "check": "Check rule files: format, tests, edges, published cases.",
+    "check": "Check rule files (format, tests, edges, published cases) and triage.toml.",
 }
 
 
@@ -90,13 +89,27 @@ def _is_path(text: str) -> bool:
     return any(c in text for c in "./\\*?~") or os.path.lexists(text)
 
 
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print the version and exit. --verbose is eager, so it is parsed by now."""
+    if asked and not ctx.resilient_parsing:
+        from triage.commands import _version
+
+        click.echo("\n".join(_version.long()) if ctx.params.get("verbose") else _version.short())
+        ctx.exit()
+
+
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="triage")
-def triage() -> None:
+@click.option(
+    "--version", is_flag=True, expose_value=False, callback=_version, help="Show version and commit, then exit."
+)
+@click.option("--verbose", is_flag=True, is_eager=True, help="With --version: also the engine and optional packages.")
+def triage(verbose: bool) -> None:
     """GPU performance triage: profiler exports in, a ranked list of what to fix out, with evidence.
 
     `triage FILE...` is short for `triage diagnose FILE...`.
     """
+    if verbose:
+        raise TriageError("--verbose: prints nothing for a command", "write: triage --version --verbose")
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
-"""`triage demo`: diagnose the bundled demo frame."""
+"""`triage demo`: diagnose a bundled capture: a frame, a kernel or a trace."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -8,21 +10,35 @@ from triage.commands import _common, _types
 from triage.commands._stdout import say
 from triage.ground.errors import ReportError
 
-FRAME = ("gpu-trace", "demo_frame")
+CAPTURES = {
+    "frame": ("gpu-trace", "demo_frame"),
+    "kernel": ("ncu-rep", "transpose.ncu-rep"),
+    "trace": ("pytorch-trace", "training.pt.trace.json"),
+}
 
 
 @click.command()
+@click.argument("what", type=_types.Choice(CAPTURES, noun="demo"), default="frame", metavar="[frame|kernel|trace]")
 @click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
-def command(output: str | None, show: bool) -> int:
-    """Diagnose the bundled, synthetic demo frame: in the terminal, or with --open or -o as a page."""
+@click.option(
+    "--copy", type=_types.PathType(), metavar="DIR", help="Copy the capture into a folder, to try commands on."
+)
+def command(what: str, output: str | None, show: bool, copy: str | None) -> int:
+    """Diagnose a bundled, synthetic capture: in the terminal, or with --open or -o as a page.
+
+    frame: a 4K frame of GPU Trace (default). kernel: an Nsight Compute report. trace: three training steps of PyTorch.
+    """
     from triage.files import writing
     from triage.files.bundled import share
     from triage.findings import assembling
     from triage.products.settings import Settings
     from triage.rendering import formats
 
-    capture = share("sample_captures").joinpath(*FRAME)
+    capture = share("sample_captures").joinpath(*CAPTURES[what])
+    if copy:
+        say(_copied(capture, copy))
+        return 0
     settings = Settings()
     diagnosis = settings.diagnoser().diagnose([settings.read(str(capture))])
     target = output or (_page() if show else None)
@@ -34,17 +50,28 @@ def command(output: str | None, show: bool) -> int:
         say(f"{target}")
     if show and target:
         import webbrowser
-        from pathlib import Path
 
         if not webbrowser.open(Path(target).resolve().as_uri()):
             raise ReportError("no browser found", f"open {target}")
     elif not target:
-        say(f"\nCapture: {capture}\nAs a page: triage demo --open")
+        more = "" if what == "frame" else f"{what} "
+        say(f"\nCapture: {capture}\nAs a page: triage demo {more}--open")
     return 0
+
+
+def _copied(capture: Path, folder: str) -> str:
+    """Path of the copy of a capture; raises ReportError where one is already there."""
+    import shutil
+
+    target = Path(folder) / capture.name
+    if target.exists():
+        raise ReportError(f"{target}: exists already", "name another folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(capture, target) if capture.is_dir() else shutil.copyfile(capture, target)
+    return str(target)
 
 
 def _page() -> str:
     import tempfile
-    from pathlib import Path
 
     return str(Path(tempfile.mkdtemp(prefix="triage-demo-")) / "demo.html")

@@ -37,14 +37,17 @@ OPINION_FORMATS = ("terminal", "json")
 )
 @click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
 @click.option(
-    "--top", type=_types.Whole(0), metavar="N", help="List only the top N findings and their markers or kernels."
+    "--top",
+    type=_types.Whole(0),
+    metavar="N",
+    help="List only the top N items, with their findings, markers or kernels.",
 )
 @click.option(
     "--min-gain",
     type=_types.Share(),
     default=0.0,
     metavar="SHARE",
-    help="Minimum saving to list a finding, as a share of the frame (2%).",
+    help="Minimum saving to list an item, as a share of the frame (2%).",
 )
 @click.option("--full", is_flag=True, help="List everything, in formats that are short by default.")
 @click.option(
@@ -98,7 +101,7 @@ def command(
             for path in files:
                 shown.step = f"reading {path}"
                 try:
-                    _refuse_many(path, settings)
+                    _refuse_many(path)
                     captures.append(settings.read(path))
                     pool.submit(getattr, captures[-1], "sha256")
                 except TriageError as e:
@@ -147,11 +150,11 @@ def command(
     return 1 if fail_on and failed else 0
 
 
-def _refuse_many(path: str, settings: Settings) -> None:
+def _refuse_many(path: str) -> None:
     """Raise CaptureError for a folder of several captures, of which a reader would take one."""
     from triage.products.batch import find
 
-    if os.path.isdir(path) and not settings.dialect and (count := len(find.gather([path]).captures)) > 1:
+    if os.path.isdir(path) and (count := len(find.gather([path]).captures)) > 1:
         raise CaptureError(f"{path}: folder with {count} captures", f"use: triage batch {path} -o OUT")
 
 

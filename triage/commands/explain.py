@@ -1,4 +1,4 @@
-"""`triage explain`: a rule, cause, metric or term; with --on FILE: a rule or marker with the values of a capture."""
+"""`triage explain`: a rule, cause, metric or term; with --on FILE: a rule, cause or marker with the values of a capture."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("name", type=_types.Text(_completion.names), metavar="RULE|CAUSE|METRIC|TERM|MARKER")
 @click.option(
-    "--on", type=_types.Capture(), metavar="FILE", help="Explain a rule or a marker with the values of this capture."
+    "--on",
+    type=_types.Capture(),
+    metavar="FILE",
+    help="Explain a rule, a cause or a marker with the values of this capture.",
 )
 @_common.settings(_common.reading, _common.knowledge)
 def command(name: str, on: str | None, settings: Settings) -> int:
     """Explain a rule (id or name), a cause (id or title), a metric or a term of the reports.
 
     With --on FILE and a rule: its conditions, with the values of the five longest workloads; --marker GLOB selects
-    others. With --on FILE and a marker or kernel (name, path, pattern or id): its root cause, findings with source
+    others. With --on FILE and a cause: why, or why not, by which number, or which counter is missing. With --on FILE and a marker or kernel (name, path, pattern or id): its root cause, findings with source
     cells, near misses, and rules with missing counters. `guide`: the checks of NVIDIA's Compute Triage Guide.
     """
     from triage.files import writing
@@ -55,21 +58,24 @@ def command(name: str, on: str | None, settings: Settings) -> int:
 
 
 def text_on(name: str, capture: Capture, path: str, settings: Settings, book: Rulebook) -> str:
-    """A rule or a marker with the values of a capture, as text; raises TriageError for other names."""
+    """A rule, a cause or a marker with the values of a capture, as text; raises TriageError for other names."""
     from triage import schema
-    from triage.commands import _explain_marker, _explain_rule
+    from triage.commands import _explain_cause, _explain_marker, _explain_rule
     from triage.diagnosis.diagnosing import Diagnoser
     from triage.ground import glossary
 
     doctor = Diagnoser(book, settings.method, settings.engine)
-    if rule := book.find(name):
+    rule, cause = book.find(name), _cause(name, book)
+    if cause and name.lower() == cause.id:
+        text = _explain_cause.explain_cause(cause, capture, doctor)
+        return text + ("\n" + _explain_rule.explain_rule(rule, capture, doctor, settings.method) if rule else "")
+    if rule:
         return _explain_rule.explain_rule(rule, capture, doctor, settings.method)
     rows = _explain_marker.find(name, capture)
     if len(rows):
         return _explain_marker.explain_workloads(rows, capture, doctor)
-    if cause := _cause(name, book):
-        rules = ", ".join(r.id for r in book.rules if r.cause == cause.id)
-        raise TriageError(f"{name!r}: a cause, not a rule or marker of {path}", f"remove --on, or name a rule: {rules}")
+    if cause:
+        return _explain_cause.explain_cause(cause, capture, doctor)
     if schema.known(name) or glossary.find(name):
         raise TriageError(f"{name!r}: a term, not a rule or marker of {path}", "remove --on")
     hint = did_you_mean(_similar(name, capture.names), f"see: triage list rules, or triage facts {path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,12 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
     metavar="FILE",
     help="tickets.json of the last run: marks tickets as new, changed, fixed or back; ignores changes within noise.",
 )
+@click.option(
+    "--report-url",
+    default="",
+    metavar="BASE",
+    help="Address under which the folder of tickets is served: texts link to the report and the evidence there.",
+)
 @click.option("--scope", default="", metavar="NAME", help="Application or scene; default: root marker of the capture.")
 @click.option(
     "--min-saving",
@@ -59,6 +66,7 @@ def command(
     files: tuple[str, ...],
     output: str,
     since: str | None,
+    report_url: str,
     min_saving: float,
     post: str | None,
     project: str,
@@ -73,8 +81,9 @@ def command(
     GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
     from triage.commands._stderr import complain
+    from triage.files import writing
     from triage.findings import assembling
-    from triage.products import accepted
+    from triage.products import accepted, budgets
     from triage.products.tickets import compose, ticket_folder
     from triage.products.tickets.ticket import FIXED
     from triage.reading import join
@@ -87,7 +96,10 @@ def command(
         )
     if send and not post:
         raise TriageError("--send needs --post", f"choose {either(TRACKERS)}")
+    if report_url and not re.fullmatch(r"https?://[^\s<>\[\]|`]+", report_url):
+        raise TriageError(f"--report-url {report_url!r}: expected an address such as https://builds.example.org/42")
     # before any work, so that a wrong file is reported at once
+    writing.in_reach(Path(output).parent)
     old = ticket_folder.read_old(Path(since)) if since else []
     doctor = settings.diagnoser()
     captures, skipped = [], 0
@@ -103,7 +115,10 @@ def command(
     for note in d.notes:
         complain(f"note: {note}")
     bundle = accepted.apply(assembling.bundle(d), settings.accepted, settings.project_note)
+    bundle = budgets.apply(bundle, settings.budgets, settings.owners)
     found = compose.make(bundle, settings.scope, min_saving, old, settings.owners)
+    for t in found:
+        t.report_url = report_url
     missing = ticket_folder.write(found, bundle, Path(output), old, settings.scope)
     for t in found:
         was = f" (was {phrases.time(t.was_ns)})" if t.was_ns else ""

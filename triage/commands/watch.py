@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--jobs", type=_types.Whole(1), default=1, show_default=True, metavar="N", help="Number of processes.")
 @click.option("--once", is_flag=True, help="Diagnose the captures that are complete now, then exit.")
-@click.option("--top", type=_types.Whole(0), metavar="N", help="List only the top N findings of each capture.")
+@click.option("--top", type=_types.Whole(0), metavar="N", help="List only the top N items of each capture.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once: bool, settings: Settings) -> int:
     """Watch folders and diagnose each new capture once it is complete; write reports and an index as `batch` does.
@@ -40,8 +40,10 @@ def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once
     Runs until interrupted; a restart continues where it stopped.
     """
     from triage.commands._stderr import complain
+    from triage.files import writing
     from triage.products import folder_watch
 
+    writing.in_reach(Path(output).parent)
     for folder in folders:
         if not Path(folder).is_dir():
             raise TriageError(f"{folder}: no such folder", "check the path")

@@ -38,6 +38,7 @@ PEAK_REQUESTS = {
 _MATH = ("alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "tc", "uniform", "cbu")
 _DATA = ("lsu_data", "lsu_writeback", "bank_reads", "bank_writes", "tex_data", "filter", "tex_writeback")
 _TEXTURE = ("tex_data", "filter", "tex_writeback")
+_SIDES = ("sm.throughput", "memory.throughput", "vram.throughput", "l2.throughput", "sm.issue_per_elapsed")
 _ASKED = ("launch.shared_static", "launch.shared_dynamic")
 _REQUESTS = tuple(f"{kind}_{op}.requests" for kind in ("global", "local", "shared") for op in ("load", "store"))
 
@@ -60,6 +61,21 @@ def _texture_pipe(view: View) -> Values:
 
 def _texture(view: View) -> Values:
     return highest(*(view[f"l1tex.{part}"] for part in _TEXTURE), _texture_pipe(view))
+
+
+def _lsu(view: View) -> Values:
+    counted = first(view["l1tex.lsu_requests"], view["pipe_elapsed.lsu"], view["pipe.lsu"] * view["sm.active"])
+    return first(counted, _of_both_sides(view))
+
+
+def _of_both_sides(view: View) -> Values:
+    """The share of peak that SM and memory have in common where neither L2, DRAM, issue nor a math pipe makes it.
+
+    Both roll-ups count the pipe through which loads, stores and shared memory pass. Else missing.
+    """
+    sm, memory, *beside = (view[metric] for metric in _SIDES)
+    others = highest(*beside, *(view[f"{kind}.{p}"] for kind in ("pipe", "pipe_busy") for p in _MATH))
+    return np.where((np.abs(sm - memory) <= ROUNDED) & (sm >= LOW) & (sm > others + BEYOND), sm, np.nan)
 
 
 def _math(view: View) -> Values:
@@ -149,9 +165,10 @@ DERIVATIONS = (
     Derivation(
         "unit.lsu",
         (),
-        "L1's input from the LSU, else the LSU pipe",
-        lambda taken, pipe, active, share: first(taken, pipe, active * share),
-        ("l1tex.lsu_requests", "pipe_elapsed.lsu", "pipe.lsu", "sm.active"),
+        "L1's input from the LSU, else the LSU pipe, else what SM and memory share above all that only one of them counts",
+        _lsu,
+        ("l1tex.lsu_requests", "pipe_elapsed.lsu", "pipe.lsu", "sm.active", *_SIDES),
+        whole=True,
         ask=("l1tex.lsu_requests",),
     ),
     Derivation(

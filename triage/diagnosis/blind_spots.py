@@ -53,17 +53,17 @@ class Spots:
             self._where.setdefault(metric, []).append((len(self._rows), self._same.setdefault(bits, bits)))
         self._rows.append(rows)
 
-    def spots(self, collect: Callable[[list[str]], str]) -> list[BlindSpot]:
+    def spots(self, command: Callable[[list[str]], str], collect: Callable[[list[str]], str]) -> list[BlindSpot]:
         """Return the blind spots, most rules first; metrics that the same rules need on the same workloads are one.
 
-        collect: command for some metrics, "" for those this tool does not export.
+        command: for some metrics, "" for those this tool does not export. collect: the same, "" where the capture was made with it.
         """
         merged: dict[tuple[tuple[str, ...], _Bits], list[str]] = {}
         for metric, rules in self._rules.items():
             merged.setdefault((tuple(sorted(rules)), tuple(self._where[metric])), []).append(metric)
         out = []
         for (rules_of, bits), asked in merged.items():
-            metrics = sorted(m for m in asked if collect([m]))
+            metrics = sorted(m for m in asked if command([m]))
             if metrics:
                 named, count = self._workloads(bits)
                 out.append(BlindSpot(tuple(metrics), rules_of, named, count, collect(metrics)))

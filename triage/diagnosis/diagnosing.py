@@ -13,8 +13,9 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.diagnosis.diagnosis_result import Diagnosis, Part
-from triage.diagnosis.firings import Firings, Ledger, timeless
+from triage.diagnosis import ranking
+from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
+from triage.diagnosis.firings import Ledger, untimed
 from triage.diagnosis.frame_facts import frame_capture
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
@@ -23,6 +24,8 @@ from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
+from triage.ground.phrasing import as_written, plural
+from triage.ground.units import show
 from triage.inference.engine import Engine
 from triage.inference.evaluate import Lookup, infer
 from triage.inference.firing import Candidates, fire
@@ -54,44 +57,43 @@ class Diagnoser:
     def diagnose(
         self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0, listed: int = LIST_ALL_UP_TO
     ) -> Diagnosis:
-        """Diagnose captures together. top: best findings to keep. min_gain: minimum saving to keep, a share of the frame (0-1).
+        """Diagnose captures together. top: items to list, with their findings. min_gain: minimum saving to list, a share (0-1).
 
-        listed: best findings to list without `top`; workloads, sums and the to-do list stay whole.
+        listed: findings to list without `top`. Sums are always of the whole capture; a note says what is left out.
         """
-        limit = top if top is not None else LIST_ALL_UP_TO
+        limit = max(top or 0, LIST_ALL_UP_TO)
         parts = [self._part(c, i, limit, min_gain) for i, c in enumerate(captures)]
-        total = sum(p.total for p in parts)
-        few = limit if top is not None else min(listed, DEFAULT_LISTED if total > LIST_ALL_UP_TO else LIST_ALL_UP_TO)
-        order = self._order(parts)[:few]
-        notes = []  # the engine is named on stderr only: the result is the same
-        if total > len(order):
-            notes.append(
-                f"{total - len(order):,} of {total:,} findings are not listed"
-                + ("" if top is not None else "; --top N lists more")
-            )
+        total, frame_ns = sum(p.total for p in parts), float(sum(p.capture.frame_ns for p in parts))
         items = todo(parts, self.cause_index)
+        kept = ranking.significant(items, min_gain, frame_ns)[:top]
+        first = ranking.of_items(parts, kept)
+        known = set(first)
+        rest = [k for k in ranking.by_saving(parts, self._confidence, self._id_order) if k not in known]
+        if top is None:
+            order = [*first, *rest][: min(listed, DEFAULT_LISTED if total > LIST_ALL_UP_TO else LIST_ALL_UP_TO)]
+        else:
+            order = [*first, *rest[: top - len(kept)]]
+        chosen = [f"--min-gain {as_written(min_gain, 'ratio')}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
+        notes = _left_out(items, kept, total - len(order), total, chosen)
         return Diagnosis(
-            parts, self.book, self.method, self.workload, self.frame, self.cause_index, items, order, total, top, notes
+            parts,
+            self.book,
+            self.method,
+            self.workload,
+            self.frame,
+            self.cause_index,
+            items,
+            kept,
+            order,
+            total,
+            top,
+            notes,
         )
-
-    def _order(self, parts: Sequence[Part]) -> list[tuple[int, int]]:
-        """(part, position in its firings), best first; ties by confidence, rule id, part and workload, in that order."""
-        if not parts:
-            return []
-        all_of = [p.firings for p in parts]
-        f = Firings.join(all_of)
-        part = np.repeat(np.arange(len(parts)), [len(x) for x in all_of])
-        at = np.concatenate([np.arange(len(x)) for x in all_of])
-        rank = np.concatenate([x.rank for x in all_of])  # of each capture by itself: one may have no times
-        last = np.concatenate([timeless(p.firings.workload, _untimed(p.capture)) for p in parts])
-        keys = (at, f.workload, part, self._id_order[f.rule], -self._confidence[f.rule], last, -rank)
-        best = np.lexsort(keys)
-        return list(zip(part[best].tolist(), at[best].tolist(), strict=True))
 
     def _part(self, capture: Capture, number: int, limit: int, min_gain: float) -> Part:
         n = len(capture)
         np.empty(HEAP_BYTES, np.uint8)  # and freed: up to that size, glibc now reuses memory instead of mapping it anew
-        ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, _untimed(capture))
+        ledger = Ledger(limit, min_gain, capture.frame_ns, self._confidence, self._id_order, untimed(capture))
         band, limiter, verdict = np.zeros(n, np.int8), np.zeros(n, np.int8), np.zeros(n, np.int8)
         every, leaders, known = View(capture), Leaders.none(n), None
         few = n <= min(KEEP_FACTS_UP_TO, BLOCK)
@@ -142,12 +144,22 @@ class Diagnoser:
         return out
 
 
+def _left_out(items: Sequence[Item], kept: Sequence[Item], fewer: int, total: int, chosen: Sequence[str]) -> list[str]:
+    """A note on what reports leave out; the engine is named on stderr only: the result is the same."""
+    if not fewer and len(kept) == len(items):
+        return []
+    findings = f"{fewer:,} of {plural(total, 'finding')} not listed"
+    if not chosen:
+        return [f"{findings}; --top N lists more"]
+    left = [i for i in items if i not in kept]
+    if not left:
+        return [f"{findings}: {' '.join(chosen)}"]
+    ns = float(np.nansum([i.saved_ns for i in left]))
+    saved = f" ({show(ns, 'ns')})" if ns else ""
+    return [f"{len(left):,} of {plural(len(items), 'item')}{saved} and {findings}: {' '.join(chosen)}"]
+
+
 def _without_units(capture: Capture) -> bool:
     """True for exports of kernels by time and launch shape alone: no unit was measured."""
     kernels = capture.input.tells.get("work") == "compute"
     return kernels and all(m.startswith(SHAPES) for m in capture.table.columns)
-
-
-def _untimed(capture: Capture) -> Masks | None:
-    """Mask of workloads without a time in a capture with times; None without any."""
-    return np.isnan(capture.self_ns) if capture.frame_ns > 0 else None

@@ -88,8 +88,8 @@ class Item:
 
 @dataclass(repr=False)
 class Diagnosis:
-    """Result of a diagnosis. items: the to-do list, whole. order: (part, position in its firings) of the findings, best first.
-    total: findings before --top and --min-gain.
+    """Result of a diagnosis. items: the to-do list, whole; listed: what --top and --min-gain leave of it. order: (part, position
+    in its firings) of the listed findings, those of the items first. total: findings before --top and --min-gain.
 
     The engines (of workload and frame rules) are kept for their remembered signatures: outcomes of the shown workloads
     are inferred again from them.
@@ -102,6 +102,7 @@ class Diagnosis:
     frame_engine: Engine | None
     cause_index: CauseIndex
     items: list[Item]
+    listed: list[Item]
     order: list[tuple[int, int]]
     total: int
     top: int | None

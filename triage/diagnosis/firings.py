@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.capture import Capture
 
 _FIELDS = ("rule", "workload", "low", "likely", "bound", "saved")
 SLACK = 32_768  # firings gathered before the ledger is cut back to its limit
@@ -61,6 +62,11 @@ def timeless(workload: Indices, untimed: Masks | None) -> Masks:
     """Mask of firings (their workloads, -1 the frame) on workloads without a time; those come last among equals."""
     out = np.zeros(len(workload), dtype=bool)
     return out if untimed is None else (workload >= 0) & untimed[workload]
+
+
+def untimed(capture: Capture) -> Masks | None:
+    """Mask of workloads without a time in a capture with times; None without any."""
+    return np.isnan(capture.self_ns) if capture.frame_ns > 0 else None
 
 
 class Ledger:

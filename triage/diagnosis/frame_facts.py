@@ -72,7 +72,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
                 from triage.diagnosis.operator_facts import operator_facts
 
                 peaks = capture.device.peaks if capture.device else None
-                known |= operator_facts(capture.table.trace, peaks, total)
+                known |= operator_facts(capture.table.trace, peaks, total, _sms(capture))
             del known["frame.uncovered"]  # what lies between the work is known by its causes
     # a time of 0 is a missing one, never a fact
     if total <= 0:
@@ -93,6 +93,13 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         members=None,
         collectable=capture.collectable | frozenset(known),
     )
+
+
+def _sms(capture: Capture) -> int:
+    """SMs or compute units of the device, as exported, else by its table; 0 where neither tells."""
+    counts = capture.facts.get("device.sm_count", np.array([]))
+    known = counts[np.isfinite(counts)]
+    return int(known.max()) if len(known) else (capture.device.sm_count or 0) if capture.device else 0
 
 
 def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:

@@ -31,7 +31,7 @@ QUANTA = 10_000  # a tenth of a permille is already false precision
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The numbers that all savings share, fitted to measured fixes by benchmarks/truth.py --fit (docs/truth.md).
+    """The numbers that all savings share, fitted to measured fixes by benchmarks/truth.py --fit (docs/prediction-accuracy.md).
 
     reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. safe: factor on the parts of likely gains that rules
     call safe.

@@ -13,7 +13,9 @@ import numpy as np
 from triage.capture.trace_nouns import KERNEL, Operator, Trace
 from triage.devices import Peaks
 from triage.diagnosis.operator_roofs import PRODUCTS, bytes_share, intensity, is_half, on_tensor_units, rate, roof_share
+from triage.diagnosis.tile_waste import tiling
 from triage.ground.kernel_names import kernel
+from triage.ground.phrasing import whole_percent
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -46,8 +48,8 @@ _LAYOUT_RE = re.compile(
 )
 
 
-def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float) -> Facts:
-    """All facts of a trace's operators; peaks: of its device, None where that is unknown."""
+def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int = 0) -> Facts:
+    """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown."""
     if frame_ns <= 0:
         return {}
     out = {
@@ -73,6 +75,7 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float) -> Facts:
         "operators.elementwise": _share(chains, frame_ns),
         "operators.elementwise_calls": (float(sum(o.calls for o in chains)), _named(chains)),
         **(_roofs(rest, peaks, frame_ns) if peaks is not None else {}),
+        **(_quantised(rest, sms, frame_ns) if sms else {}),
     }
 
 
@@ -184,6 +187,23 @@ def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
             or "none far below the DRAM peak",
         )
     return out
+
+
+def _quantised(shaped: Sequence[Operator], sms: int, frame_ns: float) -> Facts:
+    """Time of products in unused parts of their tiles and in their last waves; {} where no kernel's name states its tile."""
+    cut = [
+        (o, t)
+        for o in shaped
+        if o.kind == "matmul" and _long(o, LONG_CALL_NS) and not _memory_bound(o) and (t := tiling(o, sms))
+    ]
+    if not cut:
+        return {}
+    cut.sort(key=lambda c: -c[0].ns * c[1].waste)
+    text = "; ".join(
+        f"{_title(o)}: {t.tiles:,} tiles of {t.rows}×{t.columns}, {whole_percent(t.used)} used, {t.waves:.2f} waves on {sms} SMs"
+        for o, t in cut[:2]
+    )
+    return {"operators.tile_waste": (sum(o.ns * t.waste for o, t in cut) / frame_ns, text)}
 
 
 def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:

@@ -216,7 +216,7 @@ class Outcomes:
         spots = Spots()
         for block in self.blocks():
             spots.enter(block.rows, block._waits())
-        return spots.spots(self.collect)
+        return spots.spots(self._command, self.collect)
 
     def blocks(self) -> Iterator[Outcomes]:
         """Outcomes of all these workloads, at most BLOCK at a time."""
@@ -248,7 +248,12 @@ class Outcomes:
         return self.d.cause_index.table(self.view, fired)
 
     def collect(self, metrics: list[str]) -> str:
-        """The command or step that collects metrics with this profiler."""
+        """The command or step that collects metrics with this profiler; "" where the capture was made with it."""
+        made_with = self.capture.table.made_with
+        new = [m for m in metrics if self._command([m]) not in made_with] if made_with else metrics
+        return self._command(new) if new else ""
+
+    def _command(self, metrics: list[str]) -> str:
         if self.capture.collect is not None:
             return self.capture.collect(metrics)
         return f"add columns: {', '.join(metrics)}"

@@ -9,6 +9,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks, Values
 from triage.capture.capture import Capture
 from triage.derive import View
+from triage.diagnosis.pass_waste import waste_facts
 from triage.diagnosis.pixel_account import Account, accounts
 from triage.ground.columns import is_column
 from triage.ground.phrasing import whole_percent
@@ -24,12 +25,16 @@ THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shade
 
 
 def pass_facts(capture: Capture, total: float) -> Facts:
-    """Facts of rule scope `frame` about passes: geometry finer than the screen. {} without passes or pixel counts."""
-    view = View(capture)
+    """Facts of rule scope `frame` about passes: geometry finer than the screen, needless work. {} without passes."""
+    view, every = View(capture), passes(capture)
+    waste = waste_facts(capture, every, view, total) if total > 0 and every else {}
+    return waste | _pixel_facts(capture, every, view, total)
+
+
+def _pixel_facts(capture: Capture, every: Sequence[Pass], view: View, total: float) -> Facts:
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return {}
-    every = passes(capture)
     book = accounts(capture, every, view)
     found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:

@@ -30,7 +30,7 @@ from triage.document.entries import (
     WorkloadEntry,
 )
 from triage.document.finding_rows import Row
-from triage.document.page_entries import CauseEntry, CountEntry, RooflineEntry, RuleEntry, StepEntry
+from triage.document.page_entries import CauseEntry, RooflineEntry, RuleEntry, StepEntry, WeighedEntry
 
 Entry: TypeAlias = Mapping[str, Any]  # an entry of any kind
 MOST_PASSES = 200  # of a capture that are listed, the longest
@@ -157,8 +157,8 @@ class Bundle:
     to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in their order.
     workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory at once. rows:
     findings as table rows (columns: finding_rows.COLUMNS). ways: decision paths, None where they were not asked for.
-    rooflines: workload id -> place under the roofs. counts: absolute counts, in the order of workloads. rules, causes: id -> its reference page. chosen: --top limits what is
-    listed. item: what reports call a workload: marker, kernel, application. whose: in whose words (terminology.Voice.names).
+    rooflines: workload id -> place under the roofs. weighed: numbers to weigh the verdicts by, in the order of
+    workloads. rules, causes: id -> its reference page. cause_of: rule id -> cause id. chosen: --top limits what is listed. item: what reports call a workload: marker, kernel, application. whose: in whose words (terminology.Voice.names).
     """
 
     head: Head
@@ -173,9 +173,10 @@ class Bundle:
     rows: list[Row] = field(default_factory=list)
     ways: Ways | None = None
     rooflines: Mapping[str, RooflineEntry] = field(default_factory=dict)
-    counts: Sequence[list[CountEntry]] = ()
+    weighed: Sequence[WeighedEntry] = ()
     rules: Mapping[str, RuleEntry] = field(default_factory=dict)
     causes: Mapping[str, CauseEntry] = field(default_factory=dict)
+    cause_of: Mapping[str, str] = field(default_factory=dict)
     chosen: bool = False
     item: str = "marker"
     whose: tuple[str, ...] = ()

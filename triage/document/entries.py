@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypeAlias, TypedDict, final
 
 from triage.document.budget_entries import BudgetEntry
+from triage.document.capture_entries import FramesEntry, QueueEntry
 from triage.document.location_entries import LocationEntry
 from triage.document.trace_entries import DeviceEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, GRADES, LEVELS
@@ -34,15 +35,6 @@ class ToolEntry(TypedDict):
     method: Annotated[str, REVISIONS]
 
 
-class FramesEntry(TypedDict):
-    """Several frames in one capture."""
-
-    count: int
-    median_ns: float | None
-    p99_ns: float | None
-    longest_ns: float | None
-
-
 class CaptureEntry(TypedDict):
     """One input."""
 
@@ -56,6 +48,8 @@ class CaptureEntry(TypedDict):
     unmapped: list[str]
     notes: list[str]
     isolated: NotRequired[bool]
+    queue_span_ns: NotRequired[float | None]
+    queues: NotRequired[list[QueueEntry]]
 
 
 class LimiterEntry(TypedDict):

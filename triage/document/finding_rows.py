@@ -26,4 +26,11 @@ COLUMNS = (
     "fingerprint",
 )
 Row: TypeAlias = list[str | int | float | None]  # one finding under COLUMNS
+# what a number counts; a share of one where it says so
+UNITS = {
+    "saved_ms": "ms",
+    "fraction": "share of the workload's time",
+    "share": "share of the capture's time",
+    "speedup": "factor on the workload",
+}
 NUMBERS = ("saved_ms", "fraction", "share", "speedup")  # null or a float; rank is a whole number, the rest is text

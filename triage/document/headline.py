@@ -24,7 +24,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
     """
     frame = doc["frame"]
     total = frame["duration_ns"]
-    if not doc["workloads"] and not doc["findings"]:
+    if not frame["workloads"] and not doc["findings"]:
         return f"No {item}s in this capture."
     if not total:
         count = f"{plural(frame['workloads'], item)} without durations"
@@ -46,6 +46,8 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         if is_insignificant(first):
             return f"{text}. Nothing significant to fix; small items: {share}."
         return f"{text}, ~{share} recoverable. Start with {lower_first(first['title'])}{_place(first)}."
+    if saved and not accepted and not doc["todo"]:  # filters left nothing of the list
+        return f"{text}, ~{show(saved, 'ns')} ({percent(saved / total)}) recoverable. No item listed."
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     if lead and lead["limiter_class"] != "unknown":
         text += f", {(lead['share'] or 0.0) * 100:.0f} % {said(BY_ID[lead['limiter_class']].limited)}"
@@ -59,7 +61,8 @@ def _without_items(doc: Result) -> str:
     if is_unjudged(doc["frame"]):
         return "Not diagnosed"
     findings = WorkloadsByTime(doc, {}).best_findings()
-    title = next((best["title"] for best in findings if best["cause"] != "low-throughput"), "")
+    # a saving too small to lead is no state of the workload
+    title = next((f["title"] for f in findings if f["cause"] != "low-throughput" and not f["gain"]), "")
     return f"{title}; at hardware limit" if title else "At hardware limit"
 
 
@@ -82,7 +85,7 @@ def _span(frame: FrameEntry, item: str) -> str:
         for i in t["idle"]
         if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
-    return f"{over}, {t['busy'] * 100:.0f} % busy{''.join(dark)}"
+    return f"{over}, {percent(t['busy'])} busy{''.join(dark)}"
 
 
 def _place(c: TodoItem) -> str:

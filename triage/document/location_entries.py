@@ -34,7 +34,7 @@ class LocationEntry(TypedDict):
     file: str | None
     line: int | None
     function: str
-    offset: int
+    offset: int | None
     pc: int
     instructions: int
     share: float | None

@@ -56,12 +56,11 @@ class WorkloadsByTime(Sequence[MarkerRow]):
         root = next(iter(w["chain"]), None)
         # the root, as in the to-do list; where its finding is not listed, no other one takes its place
         best = next((f for f in mine if root in (None, f["cause"])), None)
-        gain = best["gain"] if best else None
         return {
             "workload": w,
             "findings": mine,
             "best": best,
             "title": self._titles.get(root or "") or (best["title"] if best and root else ""),
             # without a root cause a finding is in no sum and no list, so it saves nothing here either
-            "saved_ns": (gain["saved_ns"] or 0.0) if root and gain else None,
+            "saved_ns": w["saved_ns"] if root else None,
         }

@@ -22,16 +22,19 @@ class CollectEntry(TypedDict):
 
 
 def missing_counters(doc: Result) -> list[CollectEntry]:
-    """Blind spots that one command or step fills, together, most rules first.
+    """Blind spots that one command or step fills, together, most rules first; none that the run of the capture asked for.
 
     Commands that differ only in the metrics they ask for are one, of at most METRICS_PER_COMMAND: what lets most rules be
-    evaluated first.
+    evaluated first. Commands of a tool that splits counters into passes are one: that of the whole frame.
     """
+    whole = doc["frame"]["collect_all"] or ""
     groups: dict[tuple[str, str, int], _Collect] = {}
     turn: Counter[tuple[str, str]] = Counter()
-    for spot in sorted(doc["blind_spots"], key=lambda spot: -len(spot["rules"])):
+    for spot in sorted(filter(lambda spot: spot["collect"], doc["blind_spots"]), key=lambda spot: -len(spot["rules"])):
         asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
         same = (asks[1], asks[3]) if asks else (spot["collect"], "")
+        if not asks and (tool := _tool(whole)) and tool == _tool(spot["collect"]):
+            same = (whole, "")
         # columns are no command: they are asked for in one sentence, however many
         if asks and asks.re is _ASKS and (*same, turn[same]) in groups and groups[(*same, turn[same])].is_full:
             turn[same] += 1
@@ -69,6 +72,16 @@ class _Collect:
             "rules": sorted(self.rules),
             "workloads": self.workloads,
         }
+
+
+# tools whose commands hold counters in passes, or sets of them
+_TOOL = re.compile(r"(?:\A|; |\bdo )(rocprofv3|rocprof|unitrace)(?= )")
+
+
+def _tool(command: str) -> str:
+    """The tool that a command runs, "" for others."""
+    found = _TOOL.search(command)
+    return found[1] if found else ""
 
 
 # `ncu --metrics a,b --csv ...`: what stands before the metrics, the metrics, what stands behind them

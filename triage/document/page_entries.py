@@ -71,10 +71,45 @@ class StepEntry(TypedDict):
     state: Annotated[str, STATES]
 
 
-class CountEntry(TypedDict):
-    """An absolute count of one workload, in canonical units. derived: computed, not exported."""
+class NumberEntry(TypedDict):
+    """One number of a workload, in canonical units. formula: how it was computed, "" for an exported one."""
 
     metric: str
     value: float
     unit: str
-    derived: bool
+    formula: str
+
+
+class NearEntry(TypedDict):
+    """A cause whose rule failed one comparison by little."""
+
+    cause: str
+    rule: str
+    why: str
+
+
+class OpenEntry(TypedDict):
+    """A cause that no rule could test, and the metrics that the easiest of them lacks."""
+
+    cause: str
+    missing: list[str]
+
+
+class LikeEntry(TypedDict):
+    """A cause that looks like the root cause, and how to tell them apart."""
+
+    cause: str
+    how: str
+
+
+class WeighedEntry(TypedDict):
+    """What a reader needs to weigh a verdict. counts: absolute; ratios: that decide; stalls: largest first. lacking: groups of
+    metrics without which silence means nothing."""
+
+    counts: list[NumberEntry]
+    ratios: list[NumberEntry]
+    stalls: list[NumberEntry]
+    near: list[NearEntry]
+    open: list[OpenEntry]
+    alike: list[LikeEntry]
+    lacking: list[str]

@@ -16,7 +16,9 @@ from triage.document.time_shares import (
     AtLimitEntry,
     UndiagnosedEntry,
     UnjudgedEntry,
+    VerdictEntry,
     time_at_limit,
+    time_by_verdict,
     undiagnosed_time,
     unjudged,
 )
@@ -47,6 +49,7 @@ class Summary(TypedDict):
     duration_ns: float | None
     recoverable: RecoverableEntry
     limiters: list[LimiterEntry]
+    verdicts: list[VerdictEntry]
     causes: list[TodoItem]
     first: list[TodoItem]
     small: bool
@@ -80,6 +83,7 @@ def summarise(b: Bundle) -> Summary:
             "bound": amount(frame["recoverable_bound_ns"]),
         },
         "limiters": [s for s in frame["limiters"] if s["self_ns"]] or frame["limiters"],
+        "verdicts": time_by_verdict(doc),
         "causes": items,
         "first": [c for c in items[:TOP_ITEMS] if not is_insignificant(c)],
         "small": bool(items[:TOP_ITEMS]) and is_insignificant(items[:TOP_ITEMS][-1]),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
-from triage.document.entries import FrameEntry, Result, UnitEntry
+from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEntry
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
+MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
+IDLE = "idle"
 MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
 
@@ -42,6 +45,29 @@ class AtLimitEntry(TypedDict):
     count: int
 
 
+class VerdictEntry(TypedDict):
+    """Time of one verdict (a word of VERDICT_CLASSES, or IDLE) and its number of workloads; time outside all is not diagnosed."""
+
+    verdict: str
+    ns: float
+    share: float
+    count: int
+
+
+def time_by_verdict(doc: Result) -> list[VerdictEntry]:
+    """Time per verdict, which together is the whole time; [] without times."""
+    frame, total = doc["frame"], doc["frame"]["duration_ns"]
+    if not total:
+        return []
+    own, verdicts = column(doc["workloads"], "self_ns"), column(doc["workloads"], "verdict_class")
+    count = Counter(v for v, ns in zip(verdicts, own, strict=True) if ns)
+    times = {v: (frame["time_by_verdict"].get(v) or 0.0) for v in VERDICT_CLASSES}
+    times["not-diagnosed"] += frame["uncovered_ns"] or 0.0
+    if frame["timeline"] and (idle := total - sum(times.values())) > MIN_SHOWN_SHARE * total:
+        times[IDLE] = idle  # between the work of a timeline: no workload's, and judged by items of its own
+    return [{"verdict": v, "ns": ns, "share": ns / total, "count": count[v]} for v, ns in times.items() if ns]
+
+
 def is_unjudged(frame: FrameEntry) -> bool:
     """True if much of the time is not diagnosed."""
     total, ns = frame["duration_ns"], frame["time_by_verdict"]["not-diagnosed"]
@@ -64,7 +90,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     frame = doc["frame"]
     total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
     ns = (frame["time_by_verdict"]["not-diagnosed"] or 0) + uncovered
-    if not total or ns < 0.0005 * total:
+    if not total or ns < MIN_SHOWN_SHARE * total:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]

@@ -1,4 +1,4 @@
-"""Find rules/, reports/ and sample_captures/, in an installed wheel or in a checkout."""
+"""Find rules/, reports/, sample_captures/ and skills/, in an installed wheel or in a checkout."""
 
 from __future__ import annotations
 

@@ -37,8 +37,15 @@ def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
         with _device(target) as write:
             yield write
         return
+    in_reach(target.parent)
     with atomic(target) as write:
         yield write
+
+
+def in_reach(folder: Path) -> None:
+    """Raise ReportError for a folder that is not there and not below the working folder: a typing error makes none elsewhere."""
+    if not folder.exists() and not folder.absolute().is_relative_to(Path.cwd()):
+        raise ReportError(f"{folder}: no such folder", "make it first, or choose another -o")
 
 
 def _is_stdout(path: Path) -> bool:

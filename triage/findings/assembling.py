@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triage import dialects
+from triage.capture.arrays import distinct
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Bundle
 from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RuledOutEntry
 from triage.document.page_entries import RooflineEntry
 from triage.findings import frame_entries, pass_entries, reference_entries
-from triage.findings.absolute_counts import Counts
 from triage.findings.cause_chains import Causes
 from triage.findings.decision_paths import Ways
 from triage.findings.finding_types import Finding
@@ -24,6 +24,7 @@ from triage.findings.reasons import ruled_out
 from triage.findings.roofline import roofline, with_flops
 from triage.findings.shown_findings import findings
 from triage.findings.todo_entries import groups, todo_lists
+from triage.findings.weighing import Weighed
 from triage.findings.workloads import ShownWorkloads
 from triage.ground.terminology import names_of, speaking
 from triage.inference.rule_context import gpu_facts
@@ -81,7 +82,7 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
     head: Head = {
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
-        "captures": [frame_entries.capture(part) for part in d.parts],
+        "captures": [frame_entries.capture(part, d.many) for part in d.parts],
         "frame": frame_entries.frame(d, outcomes),
     }
     return Bundle(
@@ -96,14 +97,21 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
         quality=frame_entries.quality(d),
         rows=[f.row for f in made.findings],
         ways=Ways(d, outcomes) if ways else None,
-        counts=Counts(outcomes),
+        weighed=Weighed(outcomes),
         rooflines=_rooflines(outcomes) if ways else {},
         rules=reference_entries.rules(d, {r["rule"] for r in (*listed, *excluded)}),
-        causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo}),
+        causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo} | _leading(d)),
+        cause_of=_cause_of(d),
         chosen=d.top is not None,
         item=_item(d),
         whose=terminology_of(d),
     )
+
+
+def _leading(d: Diagnosis) -> set[str]:
+    """Root causes of the shown workloads, whose titles tables print even where no finding is listed."""
+    seen = {k for p, part in enumerate(d.parts) for k in distinct(part.leaders.cause[d.shown(p)]) if k >= 0}
+    return {d.cause_index.names[k] for k in seen}
 
 
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, RooflineEntry]:
@@ -117,7 +125,7 @@ def _ruled_out(outcomes: Sequence[Outcomes]) -> list[RuledOutEntry]:
 
 def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[BlindSpotEntry]:
     """Blind spots of all captures; `workloads` names the first, `count` is all."""
-    cause_of = {r.id: r.cause for r in d.book.rules}
+    cause_of = _cause_of(d)
     return [
         {
             "missing": list(s.missing),
@@ -130,3 +138,8 @@ def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[BlindSpotEn
         for o in outcomes
         for s in o.blind_spots
     ]
+
+
+def _cause_of(d: Diagnosis) -> dict[str, str]:
+    """Rule id -> id of the cause that it names, "" for none."""
+    return {r.id: r.cause for r in d.book.rules}

@@ -56,7 +56,10 @@ class Causes:
             if (x.part, x.workload) == (part, w):
                 best.setdefault(x.rule.cause, x)
         out: list[LinkEntry] = []
-        for name in (self.names[c] for c in codes):
+        names = [self.names[c] for c in codes]
+        for name in names:
+            if name != names[0] and self.d.book.cause(name).is_catch_all:
+                continue
             # a yes or no is no number
             evidence = best[name].evidence if name in best else self._evidence(part, w, self.code[name])
             figure = next((e.said for e in evidence if e.op != "is" and not _flag(e.metric)), "")

@@ -98,7 +98,19 @@ def holding_checks(rule: Rule, method: str, lookup: Lookup, i: int, origin: Call
     chosen = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
     made = [(c, make_check(rule, c, lookup, i, origin)) for c in chosen]
     based = [(c, x) for c, x in made if is_measured(x)]
-    return [x for c, x in based if is_telling(rule, c, x)] or [x for _, x in based]
+    return _strictest([x for c, x in based if is_telling(rule, c, x)] or [x for _, x in based])
+
+
+def _strictest(checks: Sequence[Check]) -> list[Check]:
+    """Comparisons without those that another of the same value implies: of `>= 2 %` and `>= 80 %` the latter."""
+    out: dict[object, Check] = {}
+    for c in checks:
+        key = (c.metric, c.value, c.op[0]) if c.threshold is not None and c.op[0] in "<>" else id(c)
+        old = out.get(key)
+        # nearest to the value: the one that decides
+        if old is None or abs(c.margin or 0.0) < abs(old.margin or 0.0):
+            out[key] = c
+    return list(out.values())
 
 
 def is_measured(c: Check) -> bool:

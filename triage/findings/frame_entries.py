@@ -6,18 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.capture import Capture
+from triage.capture.frame_spread import MANY, slowest
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
-from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, FramesEntry, LimiterEntry, QualityEntry
+from triage.dialects.frames.pacing import STUTTER
+from triage.document.capture_entries import FramesEntry
+from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, LimiterEntry, QualityEntry
 from triage.document.numbers import number, numbers
 from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
 from triage.ground.limiters import CLASSES
 
 
-def capture(part: Part) -> CaptureEntry:
-    """One input."""
+def capture(part: Part, many: bool) -> CaptureEntry:
+    """One input. many: among several."""
     c = part.capture
     entry: CaptureEntry = {
         "path": c.input.path,
@@ -26,15 +28,31 @@ def capture(part: Part) -> CaptureEntry:
         "device": c.device.name if c.device else (c.table.device or None),
         "rows": c.input.rows,
         "workloads": len(c),
-        "frames": _frames(c),
+        "frames": _frames(part, many),
         "unmapped": list(c.table.unmapped),
         "notes": list(c.notes),
     }
-    return {**entry, "isolated": True} if c.table.isolated else entry
+    if c.table.isolated:
+        entry["isolated"] = True
+    span, lanes = c.table.queues
+    if lanes:
+        entry["queue_span_ns"] = number(span, 3)
+        entry["queues"] = [
+            {
+                "name": lane.name,
+                "busy_ns": number(lane.busy, 3),
+                "beside_ns": number(max(lane.beside, 0.0), 3),
+                "waits_ns": number(max(lane.waits, 0.0), 3),
+                "parts": lane.parts,
+            }
+            for lane in lanes
+        ]
+    return entry
 
 
-def _frames(c: Capture) -> FramesEntry | None:
-    """How many frames a capture holds and what they take; null for one."""
+def _frames(part: Part, many: bool) -> FramesEntry | None:
+    """How many frames a capture holds, what they take, and the markers that vary most; null for one frame."""
+    c = part.capture
     if c.frames is None:
         return None
     return {
@@ -42,6 +60,20 @@ def _frames(c: Capture) -> FramesEntry | None:
         "median_ns": number(float(np.median(c.frames)), 3),
         "p99_ns": number(float(np.percentile(c.frames, 99)), 3),
         "longest_ns": number(float(c.frames.max()), 3),
+        "stutter": number(float((c.frames > STUTTER * np.median(c.frames)).mean())),
+        "low_1_ns": number(slowest(c.frames)[1], 3) if len(c.frames) >= MANY else None,
+        "markers": [
+            {
+                "workload": part.workload_id(s.workload, many),
+                "name": str(c.names[s.workload]),
+                "median_ns": number(s.median, 3),
+                "p99_ns": number(s.p99, 3),
+                "low_1_ns": number(s.low, 3),
+                "worst_ns": number(s.worst, 3),
+                "worst_frame": s.worst_frame,
+            }
+            for s in c.spreads
+        ],
     }
 
 
@@ -110,7 +142,7 @@ def _at_once(outcomes: Sequence[Outcomes]) -> str | None:
     """One command for all blind spots, None where there is one step only, several captures, or a tool without commands."""
     if len(outcomes) != 1 or outcomes[0].capture.collect is None:
         return None
-    spots = outcomes[0].blind_spots
+    spots = [s for s in outcomes[0].blind_spots if s.collect]
     if len({s.collect for s in spots}) < 2:
         return None
     return outcomes[0].collect(sorted({m for s in spots for m in s.missing}))

@@ -1,7 +1,7 @@
 """Source lines or instructions of a finding, where the export counts them.
 
-The first metric of its evidence that is also counted per instruction gives the place. Causes of the launch or of the host
-have no place in a kernel's code; for low occupancy it is where the warps stall.
+The metric that its cause names, else the first of its evidence that is also counted per instruction, gives the place.
+Causes of the launch or of the host have no place in a kernel's code; for low occupancy it is where the warps stall.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def locations(capture: Capture, workload: int, cause: Cause | None, checks: Sequ
     locate = capture.table.locate
     if locate is None or workload < 0 or cause is None:
         return []
-    if cause.family in _EVIDENCE:
+    if cause.place:  # what is spread over many instructions has no place, and another counter's would mislead
+        metrics = [cause.place]
+    elif cause.family in _EVIDENCE:
         rests_on = [m for c in checks for m in (c.metric, *_inputs(c.source))]
         metrics = list(dict.fromkeys((*rests_on, *cause.decides, _WAITING)))
     elif cause.family in _WAITS:
@@ -52,7 +54,7 @@ def _entry(place: Location) -> LocationEntry:
         "file": place.file or None,
         "line": place.line or None,
         "function": place.function,
-        "offset": place.offset,
+        "offset": place.offset if place.offset >= 0 else None,
         "pc": place.pc,
         "instructions": place.instructions,
         "share": number(place.share),

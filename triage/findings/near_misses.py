@@ -1,4 +1,4 @@
-"""NearMiss misses: rules with exactly one failed comparison, and that by little."""
+"""Near misses: rules with exactly one failed comparison, and that by little."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triage import schema
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings.evidence import at, is_quantity, make_check, metrics_behind
+from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.inference.evaluate import SILENT
 from triage.inference.groups import reads
@@ -27,8 +29,17 @@ class NearMiss:
     gap: float
 
 
-def near_misses(o: Outcomes, i: int, origins: Origins) -> list[NearMiss]:
-    """NearMiss misses of the workload at position i: rules with exactly one failed comparison, closest first."""
+def near_misses(o: Outcomes, i: int, origins: Origins | None = None) -> list[NearMiss]:
+    """Near misses of the workload at position i: rules with exactly one failed comparison, closest first.
+
+    origins: of the values, where their cells matter.
+    """
+
+    def origin(metric: str) -> Origin:
+        if origins:
+            return origins.origin(metric, int(o.rows[i]), i)
+        return Origin(metric, at(o.view[metric], i), schema.get(metric).unit)
+
     out = []
     for index, rule in enumerate(o.d.book.rules):
         if rule.is_concept or o.d.method not in rule.when or not o.concerns(index) or o.strange(index):
@@ -38,8 +49,9 @@ def near_misses(o: Outcomes, i: int, origins: Origins) -> list[NearMiss]:
         missed = [(gap, c) for c in _missing(o, index, rule, i) if (gap := _gap(o, index, c, i)) <= MAX_GAP]
         if missed:
             gap, c = min(missed, key=lambda m: m[0])
-            origins.want(reads(rule, c.names), {int(o.rows[i])})
-            found = make_check(rule, c, o.lookup(index), i, lambda m: origins.origin(m, int(o.rows[i]), i), failed=True)
+            if origins:
+                origins.want(reads(rule, c.names), {int(o.rows[i])})
+            found = make_check(rule, c, o.lookup(index), i, origin, failed=True)
             out.append(NearMiss(index, found.why, gap))
     return sorted(out, key=lambda n: (n.gap, n.rule))
 

@@ -17,6 +17,7 @@ from triage.document.bundle import MOST_PASSES
 from triage.document.entries import PassEntry
 from triage.document.numbers import number
 from triage.ground.limiters import CLASSES
+from triage.ground.pixel_formats import pixel_bytes
 from triage.ground.terminology import said
 from triage.reading.pass_tree import CALL, Pass, passes
 
@@ -115,7 +116,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
             None if account.survivors else _pixels_per_primitive(p, counts, pixels, columns), 4
         ),
         "bytes_per_pixel": _known(moved / area if moved is not None and area else None, 4),
-        "least_bytes_per_pixel": _known(_median(columns.depth, rows) if stated else None, 4),
+        "least_bytes_per_pixel": _known(_least_bytes(p, columns, stated), 4),
         "target_pixels": _known(account.target if account.shaded else None, 3),
         "layers": _known(account.shaded, 4),
         "layers_passed": _known(account.passed, 4),
@@ -171,6 +172,13 @@ def _calls(c: Capture, leaf: Indices, kind: str) -> float | None:
 def _median(values: Floats, rows: Indices) -> float | None:
     known = values[rows][np.isfinite(values[rows])]
     return float(np.median(known)) if len(known) else None
+
+
+def _least_bytes(p: Pass, columns: _Columns, stated: float | None) -> float | None:
+    """Bytes that a pixel takes where each target is written once: as exported, else by the formats in the pass's names."""
+    if stated and (exported := _median(columns.depth, p.rows)) is not None:
+        return exported
+    return next((found for level in reversed(p.levels) if (found := pixel_bytes(level)) is not None), None)
 
 
 def _lead(cause: Causes, saved: Floats) -> int:

@@ -14,7 +14,7 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
 from triage.diagnosis.pass_order import layer
-from triage.diagnosis.root_causes import Leaders, Row
+from triage.diagnosis.ranking import firing
 from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
@@ -60,7 +60,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
                 if q == p and (part.firings.workload[k] < 0) == whole
             ]
             asked = [
-                (n, _worst_firing(part, item), 0)
+                (n, firing(part, item, item.workloads[0][1]), 0)
                 for n, item in enumerate(items)
                 if item.workloads[0][0] == p and (item.workloads[0][1] < 0) == whole
             ]
@@ -74,18 +74,6 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
                 for n, f, k in asked:
                     on_items[n] = maker.make(n, f, k)
     return [f for f in listed if f is not None], [f for f in on_items if f is not None]
-
-
-def _worst_firing(part: Part, item: Item) -> Firings:
-    """The firing of an item on its worst workload."""
-    w = item.workloads[0][1]
-    row: Row | Leaders
-    if w < 0:
-        row, i, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
-    else:
-        row, i, time = part.leaders, w, float(part.capture.self_ns[w])
-    low, likely, bound = (float(x[i]) for x in (row.low, row.likely, row.bound))
-    return Firings.one(item.rule, w, low, likely, bound, likely * time)
 
 
 class _Maker:
@@ -164,7 +152,7 @@ class _Maker:
             "locations": places,
             "fingerprint": fingerprint(rule, identity(part.capture, workload)),
         }
-        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload, float(f.saved[k])))
+        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload))
 
     def _advice(self, rule: Rule, lookup: Lookup, i: int, here: Mapping[str, str]) -> list[tuple[Advice, str]]:
         """The advice that holds here, with its sentence; none with a number that was not measured."""
@@ -175,8 +163,8 @@ class _Maker:
         ]
         return [(a, text) for a, text in out if NOT_MEASURED not in text]
 
-    def _row(self, entry: FindingEntry, workload: int, saved: float) -> finding_rows.Row:
-        """The finding under finding_rows.COLUMNS; saved: ns, not rounded yet."""
+    def _row(self, entry: FindingEntry, workload: int) -> finding_rows.Row:
+        """The finding under finding_rows.COLUMNS."""
         capture, gain = self.part.capture, entry["gain"]
         return [
             entry["rank"],
@@ -190,7 +178,7 @@ class _Maker:
             entry["title"],
             entry["level"],
             entry["confidence"],
-            None if gain is None or saved != saved else round(saved / 1e6, 6),
+            None if gain is None or gain["saved_ns"] is None else round(gain["saved_ns"] / 1e6, 7),
             gain["fraction"] if gain else None,
             gain["share"] if gain else None,
             gain["speedup"] if gain else None,

@@ -32,20 +32,20 @@ def groups(d: Diagnosis) -> list[tuple[str, list[int], list[Item]]]:
     for part in d.parts:
         parts.setdefault(scope(part.capture), []).append(part.number)
     together = next(iter(parts), "") if len(parts) == 1 else ""
-    out = [(together, [p.number for p in d.parts], d.items)]
+    out = [(together, [p.number for p in d.parts], d.listed)]
     if len(parts) > 1:
         out += [(name, mine, todo([d.parts[p] for p in mine], d.cause_index)) for name, mine in parts.items()]
     return out
 
 
 def todo_lists(d: Diagnosis, listed: Sequence[Finding], speak: Sequence[Finding], causes: Causes) -> list[Scope]:
-    """The to-do list of all captures together, cut to --top, then that of each scope, whole."""
+    """The to-do list of all captures together, as listed, then that of each scope, whole."""
     out: list[Scope] = []
     findings = iter(speak)
-    for place, (name, mine, items) in enumerate(groups(d)):
+    for name, mine, items in groups(d):
         total = float(sum(d.parts[p].capture.frame_ns for p in mine))
         entries = [_entry(d, n, i, next(findings), listed, total, name, causes) for n, i in enumerate(items, 1)]
-        out.append((name, [p + 1 for p in mine], entries[: d.top] if place == 0 else entries))
+        out.append((name, [p + 1 for p in mine], entries))
     return out if len(out) > 1 else [*out, *out]
 
 

@@ -59,4 +59,4 @@ def _place(at: LocationEntry) -> str:
     """`kernel.cu:41`, or function and offset."""
     if at["line"]:
         return f"{(at['file'] or '').replace(chr(92), '/').rpartition('/')[2]}:{at['line']}"
-    return f"{at['function'][:60]}+{at['offset']:#x}"
+    return at["function"][:60] + (f"+{at['offset']:#x}" if at["offset"] is not None else "")

@@ -176,15 +176,16 @@ def _compiled(name: str, definitions: tuple[Definition, ...]) -> Backend:
 
 
 def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]:
-    """(engine, note). name: durable, clips or "" (durable where it can be imported, else clips with a note)."""
+    """(engine, note). name: durable, clips or "" (durable where it is installed, else clips; a note where it cannot be loaded)."""
     if name not in ("", *BACKENDS):
         raise TriageError(f"unknown engine {name!r}", f"choose {either(BACKENDS)}")
     problem = ""
     for candidate in [name] if name else BACKENDS:
         try:
             return _compiled(candidate, tuple(definitions)), problem
-        # not only where it is missing: on Python 3.13 the published sources build and do not load
-        except ImportError as e:
+        except ModuleNotFoundError:  # as without a compiler; `triage --version --verbose` says so, not each run
+            continue
+        except ImportError as e:  # on Python 3.13 the published sources build and do not load
             if out_of_memory(e):
                 raise
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"

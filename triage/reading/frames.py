@@ -9,8 +9,9 @@ import re
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Masks, numbered
+from triage.capture.arrays import Floats, Indices, numbered
 from triage.capture.capture import SEP, Capture, Quality, Table
+from triage.capture.frame_spread import MANY, spreads
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 
@@ -18,7 +19,6 @@ LEAST = 3  # different markers in a sequence: fewer repeat without being frames
 SPIKE = 2.0  # a marker that takes twice its median in one frame is worth a remark
 VISIBLE = 0.05  # as far as what it takes beyond that is a twentieth of a frame
 NAMED = 3  # spikes that are named
-MANY = 100  # frames from which on the slowest hundredth is one of them
 _FRAME = re.compile(r"(frame)\s*[#:_ ]?\s*(\d+)", re.IGNORECASE)
 
 
@@ -83,7 +83,9 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
             f"(frame {longest + 1}); workload times are sums over all frames",
         )
     )
-    capture.quality += _spikes(capture, frame, codes, time, leaf, middle)
+    each = _by_frame(codes, frame, np.where(leaf, time, 0.0), len(capture))
+    capture.spreads = spreads(each)
+    capture.quality += _spikes(capture, each, codes, middle)
 
 
 def enter_intervals(capture: Capture) -> None:
@@ -99,22 +101,21 @@ def enter_intervals(capture: Capture) -> None:
 
 def _own(capture: Capture, frame: Indices, codes: Indices, time: Floats) -> Floats:
     """Time per workload and frame without that of the workloads below it: what a marker leaves over is the frame's too."""
-    count = int(frame.max()) + 1
-    each = np.bincount(codes * count + frame, time, len(capture) * count).reshape(len(capture), count)
-    each = each.astype(np.float64)
+    each = _by_frame(codes, frame, time, len(capture))
     below, inner = np.zeros_like(each), np.flatnonzero(capture.parent >= 0)
     np.add.at(below, capture.parent[inner], each[inner])
     own: Floats = np.maximum(each - below, 0.0)
     return own
 
 
-def _spikes(
-    capture: Capture, frame: Indices, codes: Indices, time: Floats, leaf: Masks, middle: float
-) -> list[Quality]:
+def _by_frame(codes: Indices, frame: Indices, time: Floats, workloads: int) -> Floats:
+    """Time per workload and frame."""
     count = int(frame.max()) + 1
-    each = np.bincount(codes * count + frame, np.where(leaf, time, 0.0), len(capture) * count).reshape(
-        len(capture), count
-    )
+    each = np.bincount(codes * count + frame, time, workloads * count).reshape(workloads, count)
+    return each.astype(np.float64)
+
+
+def _spikes(capture: Capture, each: Floats, codes: Indices, middle: float) -> list[Quality]:
     # against the median of the other frames: of two, the longer one is no part of what is usual
     median = np.median(np.sort(each, axis=1)[:, :-1], axis=1)
     excess = each.max(axis=1) - median

@@ -13,8 +13,8 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import SEP, Column, Quality, Table
-from triage.ground.method import CLOCK_NS, TINY_NS, in_words
-from triage.ground.phrasing import plural
+from triage.ground.method import CLOCK_NS, LOW, TINY_NS, in_words
+from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times 
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 OWN = 0.1  # of the span, from which on the profiler is part of what it shows
+LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
 
@@ -32,7 +33,7 @@ def check(table: Table) -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns."""
     # Absurd figures first: one of them would make every maximum below meaningless.
     found: list[Quality] = []
-    for test in (_impossible, _no_room, _zero_stalls, _no_time, _short_ranges):
+    for test in (_impossible, _no_room, _zero_stalls, _no_time, _short_ranges, _locked_clock):
         found += test(table)
     return found
 
@@ -170,12 +171,35 @@ def _short_ranges(table: Table) -> list[Quality]:
     ]
 
 
+def _locked_clock(table: Table) -> list[Quality]:
+    """The longest launch that the SM limits at the clock of the profiler, and DRAM at that of the device."""
+    needed = ("gpu.time", "sm.frequency", "device.max_clock", "sm.throughput", "vram.throughput")
+    if any(m not in table.columns for m in needed):
+        return []
+    time, clock, most, sm, dram = (table.columns[m].values for m in needed)
+    with np.errstate(all="ignore"):
+        part = clock / (most * 1e3)  # kHz
+        changed = (part < LOCKED) & (sm >= LOW) & (dram < sm) & (dram / part > sm)
+    if not changed.any():
+        return []
+    row = int(np.argmax(np.where(changed, np.nan_to_num(time), -1.0)))
+    return [
+        Quality(
+            "locked-clock",
+            f"{str(table.names[row])[:80]}: profiled at {show(float(clock[row]), 'hz')}, {percent(part[row])} of the device's "
+            f"{show(float(most[row]) * 1e3, 'hz')}; at full clock DRAM ({percent(dram[row])} busy here) passes the SM "
+            f"({percent(sm[row])}) - profile with --clock-control none as well",
+            row,
+        )
+    ]
+
+
 def timeline(t: Timeline) -> list[Quality]:
     """Limits of a timeline: too short, a slice of a longer run, without host calls."""
     out = []
     span = max(d.span_ns for d in t.devices)
     if t.is_short:
-        text = f"{len(t.own_ns)} operations in {show(float(span), 'ns')}: timeline too short to generalise"
+        text = f"{plural(len(t.own_ns), 'operation')} in {show(float(span), 'ns')}: timeline too short to generalise"
         if not t.has_judged_gaps:
             text += ", idle time not judged"
         out.append(Quality("short-timeline", text))

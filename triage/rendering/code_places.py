@@ -20,7 +20,7 @@ _QUEUES = {
 
 def location(place: LocationEntry) -> str:
     """`kernel.cu:41 (global load): 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
-    at = _at(place) if place["line"] or place["function"] else f"address+{place['offset']:#x}"
+    at = _at(place) if place["line"] or place["function"] else f"address{_offset(place)}"
     what = place["access"] or ("" if place["line"] else place["mnemonic"])
     parts = [f"{at}{f' ({what})' if what else ''}: {percent(place['share'])} of {place['what']}"]
     if place["excess"] and place["excess"] > MIN_EXCESS:
@@ -106,4 +106,4 @@ def _at(x: LocationEntry | ProducerEntry) -> str:
 
 
 def _offset(x: LocationEntry | ProducerEntry) -> str:
-    return f"+{x['offset']:#x}"
+    return "" if x["offset"] is None else f"+{x['offset']:#x}"

@@ -6,7 +6,9 @@ CSV, JUnit and the terminal report are built by code, because templates cannot g
 
 from __future__ import annotations
 
-from pathlib import Path
+import importlib
+from collections.abc import Iterable
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from triage.ground.errors import ReportError
@@ -22,7 +24,29 @@ BUILT_IN = {
     "json": ".json",
     "csv": ".csv",
     "junit": ".xml",
+    "sarif": ".sarif",
+    "github": ".github.txt",
 }  # format -> suffix of its files
+# formats without options: the module and the function that write them, loaded when asked for
+WRITERS = {
+    "json": ("result_json", "write_json"),
+    "brief": ("brief", "brief"),
+    "sarif": ("sarif", "sarif"),
+    "github": ("github_annotations", "github"),
+}
+
+
+ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".csv": "csv",
+           ".xml": "junit", ".sarif": "sarif", ".jira": "jira", ".txt": "terminal"}  # fmt: skip
+LONGER_ENDINGS = {".jira.txt": "jira", ".brief.txt": "brief", ".github.txt": "github"}
+
+
+def by_ending(path: str, known: Iterable[str] = ()) -> str:
+    """The format that a file's name ends in, else terminal. known: formats to choose from, if not all."""
+    name = PurePath(path).name.lower()
+    long = next((form for ending, form in LONGER_ENDINGS.items() if name.endswith(ending)), "")
+    form = long or ENDINGS.get(PurePath(name).suffix, "terminal")
+    return form if not known or form in known else "terminal"
 
 
 def formats() -> list[str]:
@@ -89,16 +113,11 @@ def _write(b: Bundle, form: str, write: Write, full: bool, fail_on: str, width: 
         from triage.rendering.templates import report
 
         report(b, path, write, full=full, trusted=not form.endswith(".j2"))
-    elif form == "json":
-        from triage.rendering.result_json import write_json
-
-        write_json(b, write)
+    elif form in WRITERS:
+        module, function = WRITERS[form]
+        getattr(importlib.import_module(f"triage.rendering.{module}"), function)(b, write)
     elif form == "csv":
         findings(b, write)
-    elif form == "brief":
-        from triage.rendering.brief import brief
-
-        brief(b, write)
     elif form == "junit":
         from triage.rendering.junit import junit
 

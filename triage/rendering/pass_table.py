@@ -110,4 +110,5 @@ def pass_table(
         rows,
         len(passes) - len(shown),
         [p["limiter_class"] for p in shown],
+        [(p["duration_ns"] or 0.0, p["saved_ns"] or 0.0) for p in shown],
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from triage import schema
 from triage.document.budget_entries import BudgetEntry
+from triage.document.capture_entries import FramesEntry
 from triage.document.entries import (
     VERDICT_CLASSES,
     CellEntry,
@@ -18,9 +19,8 @@ from triage.document.entries import (
     WorkloadEntry,
 )
 from triage.document.markers_by_time import MarkerRow
-from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import UndiagnosedEntry
+from triage.document.time_shares import IDLE, UndiagnosedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
@@ -38,6 +38,19 @@ def gap_reason(g: GapEntry) -> str:
     """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
     name = GAP_WORDS[g["cause"]].name
     return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
+
+
+def frames(f: FramesEntry) -> str:
+    """`240 frames: median 16.5 ms (61 fps), P99 22 ms (1 % low 45 fps), longest 41 ms (24 fps), stutter 0.8 %`."""
+    many = f["count"] >= 100  # a hundredth of fewer is none of them
+    parts = [f"median {time(f['median_ns'])} ({_fps(f['median_ns'])})"]
+    parts += [f"P99 {time(f['p99_ns'])} (1 % low {_fps(f['p99_ns'])})"] if many else []
+    parts += [f"longest {time(f['longest_ns'])} ({_fps(f['longest_ns'])})", f"stutter {percent(f['stutter'])}"]
+    return f"{plural(f['count'], 'frame')}: {', '.join(parts)}"
+
+
+def _fps(ns: float | None) -> str:
+    return f"{1e9 / ns:.0f} fps" if ns else "–"
 
 
 def steps(entries: Sequence[StepEntry] | None) -> str:
@@ -102,7 +115,7 @@ def range_(low: float | None, bound: float | None) -> str:
 def verdict(name: str) -> str:
     """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
     words: tuple[str, ...] = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
-    return words[VERDICT_CLASSES.index(name)]
+    return HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)]
 
 
 def root_cause(m: MarkerRow) -> str:
@@ -110,11 +123,9 @@ def root_cause(m: MarkerRow) -> str:
     return m["title"] or verdict(m["workload"]["verdict_class"]).lower()
 
 
-def verdicts(frame: FrameEntry) -> str:
+def verdicts(entries: Sequence[VerdictEntry]) -> str:
     """`to fix 3.1 ms (63 %), not diagnosed 1.8 ms (37 %)`: the time by verdict; "" without times."""
-    total = frame["duration_ns"]
-    times = [(verdict(name).lower(), ns) for name, ns in frame["time_by_verdict"].items() if ns]
-    return ", ".join(f"{name} {time(ns)} ({percent(ns / total)})" for name, ns in times) if total else ""
+    return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
 def unjudged(s: Summary) -> str:
@@ -134,7 +145,7 @@ def dark(u: UndiagnosedEntry) -> str:
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + _more(u["count"] - len(u["names"]))
+        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else "no measured cause"
         if u["top"]:
@@ -163,7 +174,7 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
 
-def _more(count: int) -> str:
+def and_more(count: int) -> str:
     """` + 4 more`; "" for none."""
     return f" + {count:,} more" if count > 0 else ""
 
@@ -231,7 +242,7 @@ def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
         return []
     names = distinct(c["names"][:most], long)
     if c["count"] > most:
-        names[-1] += _more(c["count"] - most)
+        names[-1] += and_more(c["count"] - most)
     return names
 
 
@@ -253,7 +264,7 @@ def only_small(s: Summary) -> str:
     if s["first"] or not s["causes"]:
         return ""
     items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"][:3]]
-    return f"Nothing significant to fix. Small items: {', '.join(items)}{_more(len(s['causes']) - 3)}."
+    return f"Nothing significant to fix. Small items: {', '.join(items)}{and_more(len(s['causes']) - 3)}."
 
 
 def gain(f: FindingEntry) -> str:
@@ -283,6 +294,8 @@ def saves(f: FindingEntry) -> str:
 
 def back(m: MarkerRow) -> str:
     """Saving of a workload's row; a dash without a root cause, since only root causes are in a sum."""
+    if m["saved_ns"] is not None:
+        return time(m["saved_ns"])
     return saves(m["best"]) if m["best"] and m["workload"]["chain"] else "–"
 
 
@@ -308,7 +321,7 @@ def source(o: SourceEntry, most: int = 2) -> str:
     """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
-        more = _more(len(o["inputs"]) - most)
+        more = and_more(len(o["inputs"]) - most)
         return short(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
     return cell(o)
 
@@ -322,14 +335,24 @@ def spoken(formula: str) -> str:
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
-def cell(o: SourceEntry) -> str:
-    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`."""
-    if "formula" in o:
-        # of a sum, the first cell that is not 0
-        first = next((x for k in (1, 0) for x in leaves(o) if not k or _NOT_ZERO.search(x["text"])), None)
-        return f"{short(spoken(o['formula']), 80)}{f', from {cell(first)}' if first else ''}"
+def cell(o: SourceEntry, most: int = 2) -> str:
+    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`; of a computed one the formula with its first cells."""
+    if "formula" not in o:
+        return _cell(o)
+    found = list({(x["file"], x["line"], x["column"]): x for x in leaves(o)}.values())
+    found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
+    cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
+    told = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
+    return f"{short(spoken(o['formula']), 80)}{told}"
+
+
+def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
+    """One cell with its place; of a row that stands `before` already, its column alone."""
+    column = short(o["column"], 70)
+    if any((b["file"], b["line"]) == (o["file"], o["line"]) for b in before):
+        return f"“{short(o['text'], 40)}” ({'metric' if 'record' in o else 'column'} {column})"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
-    return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{short(o['column'], 70)})"
+    return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{column})"
 
 
 _NOT_ZERO = re.compile("[^0., ]")
@@ -363,18 +386,6 @@ def tail(path: str) -> str:
     """The last part of a path."""
     # exports of a Windows machine are often read on another: both kinds of separators
     return short(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path, 60)
-
-
-def collect(b: CollectEntry) -> str:
-    """`enables 7 checks on 3 markers`."""
-    return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
-
-
-def missing(b: CollectEntry, most: int = 8) -> str:
-    """Labels of the metrics to collect."""
-    # several ids may share a label
-    names = list(dict.fromkeys(label(m) for m in b["missing"]))
-    return ", ".join(names[:most]) + _more(len(names) - most)
 
 
 def sol(w: WorkloadEntry, most: int = 3) -> str:

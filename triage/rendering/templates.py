@@ -25,8 +25,9 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, confined, declared, escape, phrases
+from triage.rendering import code_places, confined, declared, escape, next_captures, phrases
 from triage.rendering.findings_csv import Write
+from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
 from triage.rendering.labels import AS_DATA
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
@@ -147,6 +148,7 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "say": Phrases(),
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
+        "frames_table": frames_table(doc["captures"], most=MOST_MARKERS if full else DEFAULT_MARKERS),
         "operator_table": operator_table(doc["frame"]["operators"], most=MOST_OPERATORS if full else DEFAULT_OPERATORS),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
@@ -169,6 +171,7 @@ class Phrases:
     # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
+    verdict = staticmethod(phrases.verdict)
     verdicts = staticmethod(phrases.verdicts)
     root_cause = staticmethod(phrases.root_cause)
     unjudged = staticmethod(phrases.unjudged)
@@ -186,14 +189,16 @@ class Phrases:
     check = staticmethod(phrases.check)
     source = staticmethod(phrases.source)
     location = staticmethod(code_places.in_full)
-    collect = staticmethod(phrases.collect)
+    collect = staticmethod(next_captures.collect)
+    collect_next = staticmethod(next_captures.collect_next)
     range_ = staticmethod(phrases.range_)
-    missing = staticmethod(phrases.missing)
+    missing = staticmethod(next_captures.missing)
     sol = staticmethod(phrases.sol)
     path = staticmethod(phrases.path)
     tail = staticmethod(phrases.tail)
     titled = staticmethod(phrases.titled)
     gap_reason = staticmethod(phrases.gap_reason)
+    frames = staticmethod(phrases.frames)
     steps = staticmethod(phrases.steps)
     ranks = staticmethod(phrases.ranks)
 

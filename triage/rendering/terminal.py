@@ -20,17 +20,19 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, phrases, terminal_bars
+from triage.rendering import code_places, next_captures, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
+from triage.rendering.frames_table import MOST_MARKERS, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
-from triage.rendering.text_table import TextTable
+from triage.rendering.queue_text import queue_lines
+from triage.rendering.terminal_table import table_of
 
 MAX_WIDTH = 120
-MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
 DEFAULT_ROWS = 8  # markers and passes listed without --full
+MIN_LIMITER_SHARE = 0.01
 LABEL = len(HEADS.not_diagnosed)  # width of the labels beside the bars
 PRIORITY = len(" critical priority")
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
@@ -74,16 +76,21 @@ class _Page:
         self.names = dict(zip(column(doc["workloads"], "id"), column(doc["workloads"], "name"), strict=True))
 
     def all(self) -> None:
-        """Write summary, to-do list, timeline, markers, passes, findings, missing counters and notes."""
+        """Write summary, to-do list, what to collect next (with --full last), timeline, markers, passes, findings and notes."""
         self.head()
         self.budgets()
         self.todo()
+        if not self.full:
+            self.collect()
         self.timeline()
         self.operators()
         self.markers()
         self.passes()
+        self.over_frames()
         self.findings()
-        self.collect()
+        self.quality()
+        if self.full:
+            self.collect()
         self.foot()
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
@@ -122,14 +129,20 @@ class _Page:
         self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
             grid.add_row(HEADS.not_diagnosed, Text(phrases.undiagnosed(self.s["dark"]), "yellow"))
+        for c in self.doc["captures"]:
+            if c["frames"]:
+                grid.add_row(HEADS.frames, phrases.frames(c["frames"]))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
+        if len(self.s["verdicts"]) > 1:
+            grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
+            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"]))
         if self.s["duration_ns"]:
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
             grid.add_row(HEADS.time, bar)
             grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
-        # a bar of "unknown" alone repeats the line above
-        if any(x["limiter_class"] != "unknown" for x in known):
+        # a bar of "unknown", or of next to nothing, repeats the line above
+        if any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known))
         self.console.print(grid)
@@ -271,7 +284,8 @@ class _Page:
         self.console.print(table)
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
-            self.say(f"{plural(rest, f'more {voice().item}')}: --full", "bright_black")
+            why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
+            self.say(f"{plural(rest, f'more {voice().item}')}: {why}", "bright_black")
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
@@ -279,9 +293,18 @@ class _Page:
         if t is None:
             return
         self.title("Passes in frame order")
-        self._table(t)
+        self.console.print(table_of(t, self.wide))
         if t.more:
             self.say(f"{plural(t.more, 'shorter pass')}: --full", "bright_black")
+
+    def over_frames(self) -> None:
+        """What each queue did, and markers of a capture of several frames, those that vary most first."""
+        if lines := queue_lines(self.doc["captures"]):
+            self.title(HEADS.queues)
+            self.say("\n".join(lines), indent=2)
+        if (t := frames_table(self.doc["captures"], most=MOST_MARKERS)) and self.full:
+            self.title(HEADS.over_frames)
+            self.console.print(table_of(t, self.wide, 0))
 
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
@@ -291,30 +314,9 @@ class _Page:
         if t is None:
             return
         self.title(HEADS.operators)
-        self._table(t, split=1)
+        self.console.print(table_of(t, self.wide, 1))
         if t.more:
             self.say(f"{plural(t.more, 'shorter operator')}: {'JSON' if self.full else '--full'}", "bright_black")
-
-    def _table(self, t: TextTable, split: int = -1) -> None:
-        """A table over the whole width; the first column and the one at `split` share what the others leave."""
-        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        widest = [max(len(row[i]) for row in [[h for h, _ in t.headers], *t.rows]) for i in range(len(t.headers))]
-        split %= len(widest)
-        room = max(20, self.wide - sum(widest[1:]) + widest[split] - len(widest))
-        first = min(widest[0], max(room - max(12, widest[split]), room * 3 // 5))
-        for i, (header, right) in enumerate(t.headers):
-            size = first if i == 0 else room - first if i == split else widest[i]
-            table.add_column(
-                header,
-                width=size,
-                justify="right" if right else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                header_style="bright_black",
-            )
-        for row in t.rows:
-            table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
-        self.console.print(table)
 
     def findings(self) -> None:
         """Findings with their evidence and the cell of each number."""
@@ -350,29 +352,16 @@ class _Page:
 
     def collect(self) -> None:
         """Commands that collect the missing counters."""
-        spots = self.s["blind"]
-        if not spots or (not self.full and self.s["unjudged"] and self.s["unjudged"]["collect"]):
-            return  # the command that decides stands above
-        everything = clean(self.s["collect_all"] or "")
-        self.title(HEADS.collect_next)
-        if not self.full and everything and len(everything) <= MAX_COMMAND_CHARS:
-            self.say(
-                f"{plural(self.s['waiting'], 'check')} not evaluated (missing counters). One run collects them all:",
-                indent=2,
-            )
-            self.say(everything, "cyan", 4)
-            return
-        for b in spots if self.full else spots[:1]:
-            self.say(f"{phrases.missing(b, 4)}: {phrases.collect(b)}", indent=2)
-            self.say(clean(b["collect"]), "cyan", 4)
-        if self.full and everything:
-            self.say("Everything in one run:", indent=2)
-            self.say(everything, "cyan", 4)
-        elif len(spots) > 1:
-            self.say(f"{plural(len(spots) - 1, 'more command')}: --full", "bright_black", 2)
+        steps = next_captures.collect_next(self.s, self.full)
+        if steps:
+            self.title(HEADS.collect_next)
+        for text, command in steps:
+            self.say(text, indent=2)
+            if command:
+                self.say(clean(command), "cyan", 4)
 
-    def foot(self) -> None:
-        """Notes on data quality, and where to find more."""
+    def quality(self) -> None:
+        """Notes on the quality of the data."""
         quality = self.doc["quality"]
         if quality:
             self.title(HEADS.data_quality)
@@ -380,6 +369,9 @@ class _Page:
                 self.say(clean(q["message"]), indent=2)
             if len(quality) > len(shown):
                 self.say(f"{plural(len(quality) - len(shown), 'more note')}: --full", "bright_black", 2)
+
+    def foot(self) -> None:
+        """Where to find more."""
         self.console.print()
         self.say(
             f"{phrases.to_explain(self.s)}All findings with source cells: --full. HTML: -o report.html. "

@@ -10,6 +10,7 @@ from rich.text import Text
 from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
+from triage.document.time_shares import IDLE, VerdictEntry
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said
@@ -31,13 +32,23 @@ LOOKS = {
 }
 
 
+VERDICT_LOOKS = {
+    "fix": ("█", "red"),
+    "suspect": ("▒", "yellow"),
+    "not-diagnosed": ("~", "yellow"),
+    "at-limit": ("=", "bright_black"),
+    IDLE: ("·", "bright_black"),
+}
+
+
 def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
     """The total time as one bar, and its legend: to-do items by number, at hardware limit, no saving, not diagnosed."""
     total = s["duration_ns"] or 1.0
     saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
     listed = len(s["first"])
     parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
-    parts.append(("+", sum(ns for n, ns in saved if n > listed), "green"))
+    rest = round((s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns, _ in parts))
+    parts.append(("+", max(0.0, rest), "green"))
     parts.append(("=", s["finished"]["ns"], "bright_black"))
     dark = s["dark"]["ns"] if s["dark"] else 0.0
     parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("~", dark, "yellow")]
@@ -48,7 +59,7 @@ def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
         text.append(sign * n, style)
         used += n
     names = {
-        "+": "smaller items",
+        "+": "other items",
         "=": HEADS.at_limit.lower(),
         ".": "stays after fixes",
         "~": HEADS.not_diagnosed.lower(),
@@ -56,6 +67,29 @@ def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
     seen = [f"{sign} {name}" for sign, name in names.items() if sign in text.plain]
     items = f"1-{listed} to-do items" if listed > 1 else "1 to-do item" if listed and saved else ""
     return text, Text(", ".join(filter(None, [items, *seen])))
+
+
+def verdict_bar(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
+    """The whole time by verdict."""
+    text, used, at = Text(), 0, 0.0
+    for v in verdicts:
+        at += v["share"]
+        n = max(0, min(cells, round(at * cells)) - used)
+        fill, style = VERDICT_LOOKS[v["verdict"]]
+        text.append(fill * n, style)
+        used += n
+    return text
+
+
+def verdict_legend(verdicts: Sequence[VerdictEntry]) -> Text:
+    """Legend of `verdict_bar`: `█ to fix 3.1 ms (63 %)`."""
+    text = Text()
+    for k, v in enumerate(verdicts):
+        fill, style = VERDICT_LOOKS[v["verdict"]]
+        text.append("  " if k else "")
+        text.append(f"{fill} ", style)
+        text.append(phrases.verdicts([v]).replace(" ", "\u00a0"))
+    return text
 
 
 def bar(known: list[LimiterEntry], cells: int) -> Text:

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TextTable:
-    """headers: (text, right-aligned). rows: cells as text. more: rows not listed. limiters: class per row, or none."""
+    """headers: (text, right-aligned). rows: cells as text. more: rows not listed. limiters: class per row, or none.
+
+    times: of passes, (ns, ns that its root causes save) per row.
+    """
 
     headers: list[tuple[str, bool]]
     rows: list[list[str]]
     more: int
     limiters: Sequence[str] = ()
+    times: Sequence[tuple[float, float]] = ()

@@ -48,7 +48,8 @@ class Cause:
     """One thing that can be wrong. family: one of FAMILIES; causes of family `verdict` are states, never things to do.
 
     limits: the limiter class that it implies, "" for that of its family. reserved: why no rule names it yet. work: the
-    one kind of work in which it occurs, "" for any.
+    one kind of work in which it occurs, "" for any. place: the metric whose instructions are where it is, "" for the first
+    of its evidence. is_catch_all: a symptom that nearly every cause brings about; said alone, or not at all.
     """
 
     id: str
@@ -64,6 +65,8 @@ class Cause:
     limits: str = ""
     reserved: str = ""
     work: str = ""
+    place: str = ""
+    is_catch_all: bool = False
 
     @property
     def limiter(self) -> str:

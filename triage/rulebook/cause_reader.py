@@ -23,7 +23,9 @@ from triage.rulebook.expression import ExpressionError, condition
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Cite
 
-_KEYS = frozenset("id family title meaning explains decides limits confused_with advice cites reserved work".split())
+_KEYS = frozenset(
+    "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all".split()
+)
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
 
@@ -133,6 +135,8 @@ class _Reader:
             limits=self.limits(),
             reserved=" ".join(str(self.d.get("reserved") or "").split()),
             work=self.work(),
+            place=self.metric("place", str(self.d["place"])) if self.d.get("place") else "",
+            is_catch_all=self.d.get("catch_all") is True,
         )
 
     def limits(self) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import io
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from triage.ground.phrasing import either
 from triage.rulebook import pack
 from triage.rulebook.applies import FACTS
 from triage.rulebook.cause import FAMILIES, Cause
-from triage.rulebook.expression import restored
+from triage.rulebook.expression import Expression, restored
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
 from triage.rulebook.texts import with_numbers
@@ -122,7 +122,8 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
         if not inside:
             raise TriageError(f"{base}: no rule files", "name them *.yaml, beginning with a letter or digit")
         for path in inside:
-            found.setdefault(path.resolve(), path)  # a bundled rule that is named again is the same rule
+            # a bundled rule that is named again is the same rule
+            found.setdefault(path.resolve() if folders else path, path)
     return list(found.values())
 
 
@@ -146,7 +147,13 @@ def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, te
     if tests or cache.folder() is None:  # nothing to name, and nothing to keep
         return build(*_read(paths, tests))
     made_from = _made_from([*paths, *sorted({p.parent / pack.FILE for p in paths}), *cause_files()])
-    return build(*_compiled(paths, made_from), made_from)
+    return _built(tuple(paths), tuple(made_from.items()))
+
+
+@functools.lru_cache(maxsize=2)  # rules never change once built: a process that diagnoses again uses them again
+def _built(paths: tuple[Path, ...], made_from: tuple[tuple[str, str], ...]) -> Rulebook:
+    digests = dict(made_from)
+    return build(*_compiled(paths, digests), digests)
 
 
 def _read(paths: Sequence[Path], tests: bool) -> tuple[list[Rule], dict[str, Cause]]:
@@ -171,8 +178,20 @@ def _compiled(paths: Sequence[Path], made_from: Mapping[str, str]) -> tuple[list
             return remembered
     found = _read(paths, tests=False)
     # protocol 5 is the newest that Python 3.11 has; the name carries the Python, so no other reads it
-    cache.keep(name, pickle.dumps(found, 5))
+    made = io.BytesIO()
+    _Pickler(made, 5).dump(found)
+    cache.keep(name, made.getvalue())
     return found
+
+
+class _Pickler(pickle.Pickler):
+    """Writes rules so that they are made anew from their fields, twice as fast as filled through `__setstate__`."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See pickle.Pickler."""
+        if not is_dataclass(obj) or isinstance(obj, type | Expression):
+            return NotImplemented
+        return type(obj), tuple(getattr(obj, f.name) for f in fields(obj))
 
 
 class _Restricted(pickle.Unpickler):

@@ -332,7 +332,7 @@ METRICS = (
         "ratio",
         "Waves waiting for vector memory",
         "low",
-        "Share of the traced waves' cycles in waits for vector memory",
+        "Share of the traced or sampled waves' life in waits for vector memory",
     ),
     Metric(
         "waves.issue_wait",
@@ -343,6 +343,34 @@ METRICS = (
     ),
     Metric(
         "waves.lds_wait", "ratio", "Waves waiting for LDS", "low", "Share of the waves' life waiting to issue to LDS"
+    ),
+    Metric(
+        "waves.barrier_wait",
+        "ratio",
+        "Waves waiting at barriers",
+        "low",
+        "Share of the waves' life spent at barriers",
+    ),
+    Metric(
+        "waves.lds_or_scalar_wait",
+        "ratio",
+        "Waves waiting for LDS or scalar loads",
+        "low",
+        "Share of the sampled waves at s_waitcnt for LDS, scalar loads or messages alone",
+    ),
+    Metric(
+        "waves.fetch_wait",
+        "ratio",
+        "Waves waiting for instructions",
+        "low",
+        "Share of the waves' life without an instruction to issue",
+    ),
+    Metric(
+        "waves.alu_wait",
+        "ratio",
+        "Waves waiting for results",
+        "low",
+        "Share of the sampled waves whose next instruction depends on one that is not done",
     ),
     Metric("waves.active", "ratio", "Waves executing", "", "Share of the waves' life spent executing instructions"),
     # for rules that speak of one vendor's or one family's hardware

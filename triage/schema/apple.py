@@ -28,7 +28,7 @@ METRICS = (
     Metric("texture.accesses", "count", "Texture accesses", "low", "Accesses of texture units", additive=True),
     Metric("invocations.helpers", "count", "Helper invocations, count", "low", "Fragment invocations that only help neighbours", additive=True),
     Metric("tile.count", "count", "Tiles", "", "Tiles that fragment work was done for", additive=True),
-    Metric("target.samples", "count", "Samples per pixel", "low", "Samples per pixel of the targets, on average", bounded=False),
+    Metric("target.samples", "count", "Samples per pixel", "low", "Samples per pixel of the targets, on average", ("Target Samples", "MSAA Samples"), bounded=False),
     Metric("pixels.stored", "count", "Attachment pixels stored", "low", "Pixels that all attachments stored", additive=True),
     Metric("vertices.reused", "count", "Vertices reused", "high", "Vertices that were not shaded again", additive=True),
 )  # fmt: skip

@@ -266,6 +266,15 @@ METRICS = (
         ("SM Frequency", "sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second", "gpc__frequency"),
     ),
     Metric(
+        "device.max_clock",
+        "count",
+        "Highest SM clock",
+        "",
+        "The highest SM clock of the device in kHz",
+        ("device__attribute_max_gpu_frequency_khz",),
+        bounded=False,
+    ),
+    Metric(
         "frame.calls",
         "count",
         "Calls",

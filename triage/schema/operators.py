@@ -64,6 +64,7 @@ METRICS = (
     _share(
         "product_excess", "Slow products", "16-bit products below half of their roof, time above seven tenths of it"
     ),
+    _share("tile_waste", "Quantised products", "unused parts of the tiles and last waves of matrix products"),
     Metric(
         "operators.product_roof",
         "ratio",

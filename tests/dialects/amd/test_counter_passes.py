@@ -105,6 +105,32 @@ def test_passes_lie_where_the_printed_command_puts_them(tmp_path: Path) -> None:
     assert len(find.gather([str(tmp_path / "out")]).captures) == 1
 
 
+AGENTS = (
+    '"Node_Id","Logical_Node_Id","Agent_Type","Cpu_Cores_Count","Simd_Count","Max_Waves_Per_Simd","Lds_Size_In_Kb","Wave_Front_Size","Num_Xcc","Cu_Count",'
+    '"Num_Shader_Banks","Simd_Per_Cu","Max_Engine_Clk_Fcompute","Name","Vendor_Name","Product_Name"\n4,1,"GPU",0,416,8,64,64,1,104,8,4,1700,"{}","AMD",""\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("arch", "device"),
+    [("gfx90a", "MI210"), ("gfx942", "MI300X"), ("gfx950", "MI355X"), ("gfx1100", "RX 7900 XTX"), ("gfx1151", "gfx1151"), ("gfx1201", "RX 9070 XT")],
+)  # fmt: skip
+def test_what_the_merged_command_writes_answers_what_was_asked(arch: str, device: str, tmp_path: Path) -> None:
+    asked = [m for m in METRICS if counter_names.counters(m, arch)]
+    command = rocprofv3_counters.collect(asked, arch)
+    for number, line in enumerate(re.findall(r"'pmc: ([^']*)'", command), 1):
+        rows = [f'{i},{i},"Agent 4",1,7,7,65536,1,"{k}",256,0,0,16,0,32,"{c}",{i * 7},{1000 * i},{1000 * i + 500}\n'
+                for i, k in enumerate(("a", "b"), 1) for c in line.split()]  # fmt: skip
+        here = tmp_path / "out" / f"pmc_{number}" / "node7"
+        here.mkdir(parents=True)
+        (here / "7_counter_collection.csv").write_text(HEAD + "".join(rows))
+        (here / "7_agent_info.csv").write_text(AGENTS.format(arch))
+    t = read(tmp_path / "out", device=device)
+    assert t.collectable is not None
+    assert not {m for m in asked if m in t.collectable and m not in t.columns}
+    assert len(t.columns) > 20
+
+
 def test_counters_beside_a_trace_are_one_capture(tmp_path: Path) -> None:
     run(tmp_path, 1, [("a", "VALUBusy", 90.0)])
     (tmp_path / "pass_1" / "9_kernel_trace.csv").write_text("Kind,Kernel_Name\n")

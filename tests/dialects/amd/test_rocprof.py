@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
-from tests.helpers.dialects import check_provenance, read
+from tests.helpers.dialects import check_provenance, read, refusal
 from triage.capture.source import Source
 from triage.dialects.amd import rocm, rocprof
 from triage.dialects.amd.counters import counter_names
@@ -108,7 +108,6 @@ def test_kernels_are_not_taken_for_host_calls(name: str) -> None:
         ('"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"HIP_RUNTIME_API","x",1,1,1,5,6\n', "HIP API"),
         ('"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"HSA_CORE_API","x",1,1,1,5,6\n', "HSA API"),
         ('"Kind","Direction","Stream_Id","Source_Agent_Id","Destination_Agent_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"MEMORY_COPY","H2D",1,0,1,1,5,6\n', "memory copies"),
-        ('"Sample_Timestamp","Exec_Mask","Dispatch_Id","Instruction","Instruction_Comment","Correlation_Id"\n1,18446744073709551615,1,"s_endpgm","",1\n', "samples"),
         ('"Node_Id","Logical_Node_Id","Agent_Type","Cu_Count"\n1,1,"GPU",104\n', "agent_info"),
     ],
 )  # fmt: skip
@@ -294,3 +293,15 @@ def test_absurd_timestamps_are_missing_at_once(text: str) -> None:
     values, _ = rocm.elapsed(np.array(["1.5", text], dtype=object), np.array(["3.5", "12"], dtype=object))
     assert values[0] == 2
     assert text == "1_000" or np.isnan(values[1])
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ('0,"k(float*, int) [clone .kd]",4,0,0,29564,29564,1000,256,0,0,8,0,16,64,0x0,0x7f,100.0,5.0', "dispatches of rocprof without a header line"),
+        ('"KERNEL_DISPATCH","Agent 4",1,1,834304,1,10,"k(int)",1,1550151853029637,1550151853042437,0,0,8,0,16,64,1,1', "dispatches of rocprofv3 (kernel_trace) without a header line"),
+        ('1,1,"Agent 1",1,15606,15606,1048576,17,"k<a, b>",64,0,0,8,0,16,"SQ_WAVES",16384.0,3200098838,3200098839', "counters of rocprofv3 (counter_collection) without a header line"),
+    ],
+)  # fmt: skip
+def test_rows_without_a_header_are_named(row: str, what: str) -> None:
+    assert what in refusal(f"{row}\n{row}\n")

@@ -19,6 +19,18 @@ L2 = (
 CHANNELS = (
     "Metric,Avg,Std Dev,Min,Max,Unit\nL2 Cache Hit Rate,33.1,1.2,30,36,pct\nReq,1000.0,400,100,4000,Req per wave\n"
 )
+# panels of gfx1151 (ROCm/rocm-systems, rocprofiler-compute, analysis_configs/gfx1151)
+RDNA = (
+    "Metric,Avg,Unit,Peak,Pct of Peak\nIPC,1.5,Instr/cycle,5,30\nWavefront Occupancy,320,Wavefronts,640,50\n"
+    "L2 Cache Hit Rate,61.5,Percent,100,61.5\nL2-Fabric Read BW,120000000000,Bytes/s,None,None\n"
+    "LDS Bank Conflicts,12,Conflicts,None,None\nWave Dependency Wait,72,Percent,100,72\nWave Issue Wait,9,Percent,100,9\n"
+    "TCP Cache Hit Rate,40,Percent,100,40\nScalar Data Cache Hit Rate,98,Percent,100,98\nInstruction Cache Hit Rate,99,Percent,100,99\n"
+)
+RDNA_WAITS = (
+    "Metric,Avg,Min,Max,Unit\nWait for Any,72,60,80,Percent\nWait for Instruction Fetch,3,1,4,Percent\n"
+    "Wait for Barrier,31,20,40,Percent\nWait for Counter,44,40,50,Percent\n"
+)
+RDNA_L2 = "Metric,Avg,Min,Max,Unit\nGL2C Hit Rate,61.5,60,63,Percent\nGL2C Hits,100,90,110,Count per wave\n"
 LOOKUPS = "Metric,Avg,Min,Max,Units\nReq,100,90,110,Req\nHit Ratio,55,50,60,pct\nTranslation Misses,45,40,50,Req\n"
 
 
@@ -29,6 +41,21 @@ LOOKUPS = "Metric,Avg,Min,Max,Units\nReq,100,90,110,Req\nHit Ratio,55,50,60,pct\
         (L2, {"l2.busy": 0.9866, "l2.throughput": 0.281, "l2.hit_rate": 0.9345, "fabric.read_throughput": 0.07631}),
         (CHANNELS, {"l2.hit_rate": 0.331, "l2.channel_imbalance": 0.75}),
         (LOOKUPS, {"tlb.miss_rate": 0.45}),
+        (
+            RDNA,
+            {
+                "cu.ipc": 1.5,
+                "sm.occupancy_elapsed": 0.5,
+                "l2.hit_rate": 0.615,
+                "waves.dependency_wait": 0.72,
+                "waves.issue_wait": 0.09,
+                "l1tex.hit_rate": 0.4,
+                "sl1d.hit_rate": 0.98,
+                "l1i.hit_rate": 0.99,
+            },
+        ),
+        (RDNA_WAITS, {"waves.dependency_wait": 0.72, "waves.fetch_wait": 0.03, "waves.barrier_wait": 0.31}),
+        (RDNA_L2, {"l2.hit_rate": 0.615}),
     ],
 )
 def test_a_panel_is_one_workload(text: str, facts: dict[str, float], tmp_path: Path) -> None:

@@ -88,3 +88,44 @@ Collection and Platform Info
     assert list(t.columns["gpu.time"].values) == [1.5e9, 0.5e9]
     assert t.columns["eu.occupancy"].values[0] == pytest.approx(0.702)
     check_provenance(t)
+
+
+def test_the_first_table_with_tasks_is_taken() -> None:
+    text = """\
+    GPU L3 Bandwidth Bound: 0.8% of peak value
+
+        Hottest GPU Computing Tasks Bound by GPU L3 Bandwidth
+        Computing Task  Total Time
+        --------------  ----------
+    Occupancy: 49.7% of peak value
+
+        Hottest GPU Computing Tasks with Low Occupancy
+        Computing Task  Total Time  SIMD Width  Occupancy(%)
+        --------------  ----------  ----------  ------------
+        gemm                0.627s          16         49.7%
+Collection and Platform Info
+"""
+    t = read(text)
+    assert list(t.names) == ["gemm"] and list(t.columns["gpu.time"].values) == [6.27e8]
+    assert list(t.columns["launch.wave_size"].values) == [16]
+
+
+@pytest.mark.parametrize("mark", ["\t", ","])
+def test_a_summary_exported_as_csv(mark: str) -> None:
+    rows = [
+        ["Hierarchy Level", "Metric Name", "Metric Value"],
+        ["0", "Elapsed Time", "2.5"],
+        ["1", "Hottest Host Tasks", ""],
+        ["1", "Host Task", "Task Time", "Task Count"],
+        ["1", "zeModuleCreate", "0.1", "2"],
+        ["1", "Hottest GPU Computing Tasks", ""],
+        ["1", "Computing Task", "Total Time", "SIMD Width", "XVE Threads Occupancy(%)"],
+        ["1", "typeinfo name for main::gemm", "1.5", "32", "70.2"],
+        ["1", "copy<int>", "0.5", "16", "50.2"],
+        ["0", "Collection and Platform Info", ""],
+        ["1", "User Name", "x"],
+    ]
+    t = read("\n".join(mark.join(r) for r in rows) + "\n")
+    assert list(t.names) == ["main::gemm", "copy<int>"] and list(t.columns["gpu.time"].values) == [1.5e9, 0.5e9]
+    assert t.columns["eu.occupancy"].values[0] == pytest.approx(0.702)
+    check_provenance(t)

@@ -9,15 +9,42 @@ from triage.capture.trace_nouns import ALLOC, API, LAUNCH, LOAD, MEMCPY, SYNC
 
 # (class, parts of names), in the order in which they decide where several fit
 _PARTS: tuple[tuple[int, Sequence[str]], ...] = (
-    (SYNC, ("Synchronize", "hsa_signal_wait", "WaitForFences", "DeviceWaitIdle", "QueueWaitIdle", "WaitSemaphores")),
-    (MEMCPY, ("Memcpy", "Memset", "memory_async_copy", "memory_copy", "memory_fill")),
+    (
+        SYNC,
+        (
+            "Synchronize",
+            "hsa_signal_wait",
+            "WaitForFences",
+            "DeviceWaitIdle",
+            "QueueWaitIdle",
+            "WaitSemaphores",
+            "clFinish",
+            "clWaitForEvents",
+        ),
+    ),
+    (
+        MEMCPY,
+        (
+            "Memcpy",
+            "Memset",
+            "memory_async_copy",
+            "memory_copy",
+            "memory_fill",
+            "AppendMemory",
+            "AppendImage",
+            "EnqueueRead",
+            "EnqueueWrite",
+            "EnqueueCopy",
+            "EnqueueFill",
+        ),
+    ),
     (
         ALLOC,
         "Malloc Free Alloc HostRegister HostUnregister MemPool MemCreate MemMap MemUnmap MemRelease MemSetAccess "
         "AddressReserve memory_allocate memory_pool_allocate memory_pool_free memory_free memory_lock".split(),
     ),
     (LOAD, "Module Library LoadData GetProcAddress KernelGetFunction executable_ code_object".split()),
-    (LAUNCH, ("Launch", "ExecuteCommandLists", "QueueSubmit")),
+    (LAUNCH, ("Launch", "ExecuteCommandLists", "QueueSubmit", "EnqueueNDRange")),
 )
 # a launch of a function that came from a module is a launch, not a load
 _LAUNCHES = re.compile(r"ModuleLaunch")

@@ -58,8 +58,8 @@ def only(source: Source, ending: str) -> Source:
 
 
 def under(source: Source, table: Table) -> Table:
-    """Where a folder was given, it comes first among the files, for it is what the user typed."""
-    if source.is_folder:
+    """The folder or companion that was given comes first among the files, for it is what the user typed."""
+    if source.path != table.files[0].path:
         table.files.insert(0, source)
         # columns point into the files by number; one column may be both a metric and an input, so each is moved once
         for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():

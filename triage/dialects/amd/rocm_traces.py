@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -9,7 +11,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "rocm-traces"
-SIGN = ("timestamp", "operation", "agent")
+SIGN = ("timestamp", "operation", "agent", "kernel_dispatch", ".kd")
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm traces without kernel times (API, markers, copies, samples): recognised to be refused"
 CAPTURE = "Not an input for triage: use `rocprofv3 --kernel-trace --pmc COUNTERS -f csv -- ./app` instead."
@@ -23,11 +25,6 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("Kind", "Operation", "Allocation_Size"), "a trace of memory allocations, not of kernels", _KERNELS),
     (("Kind", "Direction", "Start_Timestamp"), "a trace of memory copies, not of kernels", _KERNELS),
     (
-        ("Sample_Timestamp", "Exec_Mask", "Instruction"),
-        "program-counter samples: instructions without kernel times",
-        _KERNELS,
-    ),
-    (
         ("Node_Id", "Agent_Type", "Cu_Count"),
         "the list of GPUs and CPUs (agent_info), not a profile",
         "give the *_counter_collection.csv or *_kernel_trace.csv that lies beside it",
@@ -38,6 +35,13 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         _KERNELS,
     ),
 )
+# (what a cell of the first row is, what the rows are): tables that lost their header line
+_HEADLESS = (
+    (re.compile(r"KERNEL_DISPATCH"), "dispatches of rocprofv3 (kernel_trace)"),
+    (re.compile(r".*(?:\[clone \.kd\]|\.kd)"), "dispatches of rocprof"),
+    (re.compile(r"Agent \d{1,4}"), "counters of rocprofv3 (counter_collection)"),
+)
+_HEADER = "put the header line of the tool's file back as line 1, or record again"
 _DOMAINS = {
     "MARKER": "markers (ROCTx ranges timed on the host)",
     "HIP": "HIP API calls timed on the host",
@@ -77,7 +81,15 @@ def _which(source: Source) -> tuple[str, str]:
     for need, what, hint in _KINDS:
         if all(wide_table.find(headers, h) >= 0 for h in need):
             return what or _domain(source, line, headers), hint
-    return "", ""
+    return _headless(headers)
+
+
+def _headless(first: list[str]) -> tuple[str, str]:
+    """What rows without a header are and what to do; ("", "") where the first line is a header, or of other rows."""
+    if len(first) < 9 or 2 * sum(c.lstrip("-").replace(".", "", 1).isdigit() for c in first) < len(first):
+        return "", ""
+    what = next((what for pattern, what in _HEADLESS if any(pattern.fullmatch(c[:4096]) for c in first)), "")
+    return (f"{what} without a header line", _HEADER) if what else ("", "")
 
 
 def _domain(source: Source, line: int, headers: list[str]) -> str:

@@ -277,6 +277,9 @@ def _settings(table: Table, export: Export) -> None:
     ]
     if shown:
         table.notes.append("; ".join(shown))
+    if info.get("metric set", "").lower().startswith("throughput"):
+        sampled = ["stall."] if info.get("real-time shader profiler", "").lower() == "enabled" else []
+        table.made_with = frozenset((collect([]), collect(sampled)))
     clocks = info.get("gpu clocks", "")
     # the settings may be missing, the folder's name says it too
     path = f"{export.folder}/{export.typed.name}".upper()

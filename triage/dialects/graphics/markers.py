@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -189,6 +190,7 @@ def vendor_names(vendor: str) -> dict[str, list[str]]:
     return out | {metric: [name] for name, metric in INTEL.items()}
 
 
+@cache
 def all_names() -> dict[str, list[str]]:
     """Every vendor's counters, and those of the graphics API itself."""
     out: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -213,6 +213,7 @@ _UNITS = frozenset(
 )
 
 
+@cache
 def names() -> dict[str, list[str]]:
     """canonical id -> PerfWorks names, for every metric that has one (names of old tools left out)."""
     out: dict[str, list[str]] = {}

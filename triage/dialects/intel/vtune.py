@@ -30,7 +30,7 @@ CAPTURE = """\
     vtune -report hotspots -r result -group-by computing-task -format csv -csv-delimiter tab -report-output kernels.csv
 
 The report of a gpu-offload result has the same shape and fewer metrics. A tab as delimiter is the better choice: names of some
-columns hold commas. The summary that VTune prints (`vtune -report summary`) is read by its table of hottest computing tasks.
+columns hold commas. The summary (`vtune -report summary`, as printed or as CSV) is read by its table of hottest computing tasks.
 """
 _TIMES = ("Computing Task:Total Time", "Total Time", "GPU Time")
 # name in the report without its unit; EU is the XVE of GPUs before Xe-HPG -> (canonical id, factor to its unit)
@@ -68,6 +68,8 @@ _METRICS: dict[str, tuple[str, float]] = {
     "Sampler Is Bottleneck": ("sampler.bottleneck", 0.01),
     "Computing Task:Instance Count": ("frame.calls", 1.0),
     "Computing Task:SIMD Width": ("launch.wave_size", 1.0),
+    "Instance Count": ("frame.calls", 1.0),  # as the summary has it
+    "SIMD Width": ("launch.wave_size", 1.0),
     "Computing Task:Spill Memory Size": ("launch.scratch", 1.0),
 }
 _RATIOS = {"GPU L3:Miss Ratio": "l3.hit_rate", "GPU Load Store Cache:Miss Ratio": "lsc.hit_rate"}  # of hits: 1 - it

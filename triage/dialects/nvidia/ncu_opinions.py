@@ -20,7 +20,9 @@ _WAITS = (
     ("scoreboard dependency on an mio", "short_scoreboard"),
     ("scoreboard dependency on a mio", "short_scoreboard"),
     ("local and global (lg)", "lg_throttle"),
+    ("lg instruction queue", "lg_throttle"),
     ("mio (memory", "mio_throttle"),
+    ("mio instruction queue", "mio_throttle"),
     ("instruction queue for texture", "tex_throttle"),
     ("sibling warps at a cta barrier", "barrier"),
     ("memory barrier", "membar"),
@@ -89,13 +91,19 @@ _COUNTS = (
     (r"local loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_load.bytes_per_sector",)),
     (r"local stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_store.bytes_per_sector",)),
     (r"less than the (?:GPU's )?([\d,]+) multiprocessors", ("device.sm_count",)),
+    (r"only ([\d.]+) full\s+waves across all SMs", ("launch.waves",)),
+)
+_SECTORS = re.compile(
+    r"global (load|store)s\b[^.]*\..*?results in ([\d.]+) sectors per\s+request.*?would result in ([\d.]+)\*32",
+    re.DOTALL,
 )
 _SHARES = ((r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),)
 
 
 def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
     """(metric, value) for every figure a rule's sentence holds; `{unit}.cycles_active_max` is relative to the average."""
-    if rule.startswith("CPIStall") and (m := _STALL.search(text)):
+    # a console's text names the section alone, a table the rule
+    if rule.startswith(("CPIStall", "WarpState")) and (m := _STALL.search(text)):
         what = m[1].lower()
         if reason := next((r for phrase, r in _WAITS if phrase in what), ""):
             yield f"stall.{reason}", float(m[2]) / 100
@@ -103,6 +111,9 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
     for pattern, metrics in _COUNTS:
         if found := re.search(pattern, text, re.DOTALL):
             yield from ((metric, float(g.replace(",", ""))) for metric, g in zip(metrics, found.groups(), strict=True))
+    if m := _SECTORS.search(text):
+        yield f"global_{m[1]}.sectors_per_request", float(m[2])
+        yield f"global_{m[1]}.bytes_per_sector", 32 * min(float(m[3]) / float(m[2]), 1.0)
     for pattern, metric in _SHARES:
         if found := re.search(pattern, text):
             yield metric, float(found[1]) / 100
@@ -133,6 +144,15 @@ def _pipes(text: str) -> Iterator[tuple[str, float]]:
         yield f"pipe.{pipe}", float(m[1]) / 100
 
 
+def _of_all_accesses(found: dict[str, tuple[str, dict[int, float]]]) -> None:
+    """Bank conflicts of loads or of stores as a share of both, where the wavefronts of both are told."""
+    _, shares = found.get("shared.conflict_share", ("", {}))
+    _, excess = found.get("shared.excess_wavefronts", ("", {}))
+    _, made = found.get("shared.access_wavefronts", ("", {}))
+    for row in shares.keys() & excess.keys() & made.keys():
+        shares[row] = min(shares[row], excess[row] / made[row] if made[row] else 0.0)
+
+
 def add(table: Table) -> None:
     """Columns for what only the rules' sentences say; shares 0-1, counts as printed."""
     # a counter is never replaced, and a sentence names only the worst of the reasons
@@ -145,6 +165,7 @@ def add(table: Table) -> None:
             rows = found.setdefault(metric, (opinion.rule, {}))[1]
             # a rule fires once per instruction or pipe: the worst counts
             rows[opinion.row] = max(value, rows.get(opinion.row, value))
+    _of_all_accesses(found)
     for metric, (rule, rows) in found.items():
         if metric in table.columns:
             continue

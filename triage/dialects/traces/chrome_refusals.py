@@ -18,7 +18,7 @@ _WRITERS = (
     (r"mtia|^privateuse1", "trace of another accelerator, no GPU kernel", "use that vendor's tools"),
     (r"ascend", "trace of an Ascend accelerator, no GPU kernel", "use that vendor's tools"),
     (r"^cuda_api$|^Device \d+$", "Nsight Systems data converted to JSON, no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite"),
-    (r"^gpu_op$|^DEVICE<", "trace of Intel's unitrace, kernels not read from JSON", "give the text of: unitrace -d -q -g ComputeBasic -o out.csv ./app"),
+    (r"^HOST<", "trace of Intel's unitrace without kernels", "record with: unitrace --chrome-kernel-logging --chrome-call-logging ./app"),
     (r"devtools\.|blink|^cc$|^cc,|^CrBrowserMain$|^Browser$", "trace of a web browser, no GPU kernel", "name a trace of torch.profiler"),
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command
+from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command, unitrace_rows
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
@@ -18,7 +18,7 @@ from triage.ground.phrasing import plural
 NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
 TELLS = {"work": "compute"}
-TITLE = "PyTorch profiler or JAX (XLA), Chrome trace (timeline of devices, host and operators)"
+TITLE = "PyTorch profiler, JAX (XLA) or Intel unitrace, Chrome trace (timeline of devices, host and operators)"
 CAPTURE = """\
     with torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=1, warmup=3, active=3),
@@ -32,7 +32,11 @@ CAPTURE = """\
 writes `log/*.pt.trace.json`, one per process; packed (`.json.gz`) is fine. `prof.export_chrome_trace("trace.json.gz")` writes
 the same. With `record_shapes=True` triage knows the operations behind the kernels; `with_stack=True` slows the host down.
 
-JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`."""
+JAX: `with jax.profiler.trace("log"): ...` writes `log/plugins/profile/TIME/HOST.trace.json.gz`.
+
+Intel: `unitrace --chrome-kernel-logging --chrome-call-logging ./app` writes `app.PID.json`."""
+# kernels of libraries that exist for AMD's GPUs alone: Tensile, MIOpen, AITER, Composable Kernel, the runtime's blits
+_AMD_RE = re.compile(r"^Cijk_|_gtcx|^miopen|^MIOpen|aiter|\bck(?:_tile)?::|\.kd\b|^__amd_rocclr")
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "python train.py"
@@ -79,9 +83,12 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel, copy and set; raises NotTriageable where the file holds no GPU work."""
     chrome_refusals.other_tool(source)
     rows, columns = JsonRows(source), Columns()
+    intel = unitrace_rows.Unitrace() if unitrace_rows.HEAD_RE.search(source.head_text) else None
     for batch in rows:
-        columns.add(batch)
-    if not columns.work:
+        columns.add(*(intel.rows(batch) if intel else (batch,)))
+    if intel:
+        columns.add(*intel.rest())
+    if not len(columns.work):
         raise chrome_refusals.without_work(source.path, rows, columns)
     calls, found = kineto.calls(columns)
     device, devices, sms, arch = _devices(rows.head, columns)
@@ -90,13 +97,15 @@ def read(source: Source, options: Options) -> Table:
     amd = _is_amd(rows.head, words)
     functions = [_function(w) for w in words]
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
-    table.tells = {"vendor": "amd", "api": "hip"} if amd else {"vendor": "nvidia", "api": "cuda"}
-    table.trace = Trace(operations, calls, devices, words, functions, profile_amd if amd else profile, GRACE_NS)
+    vendor = "intel" if intel else "amd" if amd else "nvidia"
+    table.tells = {"vendor": vendor, "api": _APIS[vendor]}
+    table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
-    table.kinds = np.where((operations.kind == COPY) | (operations.kind == SET), "copy", "compute").astype(object)
+    moved = (operations.kind == COPY) | (operations.kind == SET)
+    table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
     table.device, table.arch = (named[0] if named else ""), arch
     _say(table, rows, columns, devices)
@@ -113,6 +122,15 @@ def profile_amd(function: str, _skip: int) -> str:
     return next_command.rocprof_compute(function, APP)
 
 
+def profile_intel(function: str, _skip: int) -> str:
+    """The command that measures the kernels of a program with unitrace, a function's among them."""
+    return "unitrace -q -g ComputeBasic -o metrics.csv ./app"
+
+
+_APIS = {"nvidia": "cuda", "amd": "hip", "intel": "sycl"}
+_PROFILES = {"nvidia": profile, "amd": profile_amd, "intel": profile_intel}
+
+
 def _function(name: str) -> str:
     """What profilers of single kernels ask for: the function's name without namespaces, arguments and parameters."""
     text = name.replace("(anonymous namespace)", "").removeprefix("void ")
@@ -122,7 +140,7 @@ def _function(name: str) -> str:
 def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     if any(k in head for k in ("roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version")):
         return True
-    return any(w.startswith("hip") for w in words)
+    return any(w.startswith("hip") or _AMD_RE.search(w) for w in words)
 
 
 def _rank(head: kineto.Row) -> int | None:
@@ -145,12 +163,12 @@ def _devices(
     )
     models = {str(d.get("name") or ""): d for d in known.values()}
     only = next(iter(models.values())) if len(models) == 1 else {}
-    ranked = len({w[3] for w in columns.work}) > 1
-    pairs = [(w[3], w[4]) if ranked else (0, w[4]) for w in columns.work]
-    order = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
+    ranks, numbers = columns.work.column(3), columns.work.column(4)
+    ranked = len(np.unique(ranks)) > 1
+    order, place = np.unique(np.stack([ranks if ranked else 0 * ranks, numbers], axis=1), axis=0, return_inverse=True)
     made: list[tuple[str, str | None]] = []
     sms: list[int | None] = []
-    for rank, number in order:
+    for rank, number in order.tolist():
         mine = known.get(number, only)
         made.append((str(rank if ranked else number), str(mine.get("name") or "")[:100] or None))
         count = mine.get("numSms")
@@ -158,7 +176,7 @@ def _devices(
     versions = {(d.get("computeMajor"), d.get("computeMinor")) for d in known.values()}
     major, minor = next(iter(versions)) if len(versions) == 1 else (None, None)
     arch = f"sm_{major}{minor}" if type(major) is int and type(minor) is int and not _is_amd(head, []) else ""
-    return np.array([order[p] for p in pairs], dtype=np.int64), made, sms, arch
+    return place.reshape(-1).astype(np.int64), made, sms, arch
 
 
 def _columns(
@@ -167,16 +185,15 @@ def _columns(
     """The table's cells; they are found again by the number of their row among the file's events."""
     shapes = kineto.shapes(columns)
     cells = ["dur", *shapes]
-    lasted = np.array([w[1] for w in columns.work], dtype=np.float64)
-    table.lines = np.array([w[12] for w in columns.work], dtype=np.int64)
-    source, at = table.files[0], {int(n): i for i, n in enumerate(table.lines)}
+    lasted, lines = columns.work.column(1), columns.work.column(12)
+    table.lines, source = lines, table.files[0]
     source.record = "event"
 
     def find(wanted: list[int]) -> dict[int, list[str]]:
+        at = {n: i for n in wanted if (i := int(np.searchsorted(lines, n))) < len(lines) and lines[i] == n}
         return {
-            n: [f"{lasted[at[n]]:.15g}", *(f"{v[at[n]]:.15g}" if v[at[n]] == v[at[n]] else "" for v in shapes.values())]
-            for n in wanted
-            if n in at
+            n: [f"{lasted[i]:.15g}", *(f"{v[i]:.15g}" if v[i] == v[i] else "" for v in shapes.values())]
+            for n, i in at.items()
         }
 
     source.find = find
@@ -201,11 +218,11 @@ def _columns(
 
 def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str, str | None]]) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
-    table.notes.append(
-        "Chrome trace of XLA's profiler (JAX, TensorFlow): times, launch shapes and host calls without counters"
-        if columns.gpus
-        else "Chrome trace of PyTorch's profiler: times, launch shapes, host calls and operators without counters"
-    )
+    writer = "XLA's profiler (JAX, TensorFlow)" if columns.gpus else "PyTorch's profiler"
+    operators = "host calls" if columns.gpus else "host calls and operators"
+    if table.tells.get("vendor") == "intel":
+        writer, operators = "Intel's unitrace", "host calls in whole microseconds"
+    table.notes.append(f"Chrome trace of {writer}: times, launch shapes, {operators} without counters")
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from triage.capture import queue_lanes
 from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -29,7 +30,7 @@ _TRACE_RE = re.compile(r'"traceEvents"\s*:')
 # the marks of profilers whose traces have a reader of their own, and of browsers
 _OTHERS_RE = re.compile(
     r'"deviceProperties"|"schemaVersion"|rocprofiler|roctracer|"CPU HIP API"|"BeginNs"|devtools\.|blink|CrBrowserMain|"[Cc]at"\s*:\s*"(?:kernel|Kernel|'
-    r"gpu_mem\w+|cpu_op|Operator|cuda_\w+|hip_\w+|Runtime|Memcpy|Memset|user_annotation|python_function|mtia\w*|privateuse1\w*|fwdbwd|ac2g)\""
+    r"gpu_mem\w+|gpu_op|(?:CL_)?Flow_\w+|cpu_op|Operator|cuda_\w+|hip_\w+|Runtime|Memcpy|Memset|user_annotation|python_function|mtia\w*|privateuse1\w*|fwdbwd|ac2g)\""
 )
 _GPU_RE = re.compile(r"\bGPU|GPU\b|\bgpu_|Vulkan|\bD3D1[12]|\bDX1[12]|OpenGL|\bMetal\b|\b(?:Graphics|Compute|Copy|Transfer|Direct|3D) ?Queue|VkQueue|Render ?Stage", re.IGNORECASE)  # fmt: skip
 _CPU_RE = re.compile(r"\bCPU\b|thread|worker|\bmain\b|wait|submit|present\b|process", re.IGNORECASE)
@@ -146,6 +147,9 @@ def read(source: Source, options: Options) -> Table:
     source.record = "event"
     text_rows.enter(table, _SPEC, [[r[0], f"{r[2]:.15g}"] for r in gpu])
     table.collectable = frozenset()
+    shown = [found.called(t) or f"track {i + 1}" for i, t in enumerate(tracks)]
+    begun, lasted = (np.array([r[i] for r in gpu]) * 1000 for i in (1, 2))
+    table.queues = queue_lanes.lanes(shown, np.array(lane, dtype=np.int64), begun, begun + lasted)
     _say(table, rows, found, gpu, tracks)
     return table
 

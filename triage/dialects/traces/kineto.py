@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from triage.capture.trace_nouns import (
     Trace,
 )
 from triage.dialects.traces import xla_rows
+from triage.dialects.traces.typed_rows import TypedRows
 
 Row = dict[str, Any]
 MAX_US = float(1 << 52)
@@ -50,13 +51,16 @@ _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
 _WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
 _STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
+# columns: start and length in us, then
+# of work kind, process, device, stream, correlation, external id, name, bytes, way, pageable, number of the row, SHAPE;
+# of calls process, thread, correlation, external id, name, bytes; of operators and ranges process, thread, signature or name
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
 
 class Columns:
     """Columns of a trace, filled row by row; `rows` counts all rows of the file.
 
-    gpus: process -> number of the GPU that XLA draws there. operators: (start us, length us, process, thread, signature); signatures: name and arguments of each, told apart by
+    gpus: process -> number of the GPU that XLA draws there. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
     name, dims, types and the arguments that are no tensors.
     """
 
@@ -66,37 +70,31 @@ class Columns:
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
         self.gpus: dict[int | str, int] = {}
-        self.work: list[tuple[Any, ...]] = []
-        self.calls: list[tuple[Any, ...]] = []
+        self.work = TypedRows("dd" + 11 * "q" + len(SHAPE) * "d")
+        self.calls = TypedRows("ddqqqqqq")
         self.overhead: list[tuple[float, float, int]] = []
-        self.operators: list[tuple[Any, ...]] = []
-        self.ranges: list[tuple[Any, ...]] = []
+        self.operators = TypedRows("ddqqq")
+        self.ranges = TypedRows("ddqqq")
+        self.threads: dict[tuple[str, str], int] = {}
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
         self.groups: dict[int, str] = {}
         self._known: dict[tuple[str, ...], int] = {}
-        self._take: dict[str, Callable[[Row, str], None]] = {
-            **dict.fromkeys(_WORK, self._enter_work),
-            **dict.fromkeys(_CALLS, self._enter_call),
-            **dict.fromkeys(_OPERATORS, self._enter_operator),
-            **dict.fromkeys(_RANGES, self._enter_range),
-            "overhead": self._enter_overhead,
-        }
 
-    def add(self, rows: list[Row]) -> None:
-        """Enter a batch; rows of categories that are of no use are counted only."""
+    def add(self, rows: list[Row], numbers: Sequence[int] = ()) -> None:
+        """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
         seen: Counter[str] = Counter()
-        for row in rows:
-            self.rows += 1
+        for i, row in enumerate(rows):
+            self.rows = numbers[i] if numbers else self.rows + 1
             category = row.get("cat") or ""
             if type(category) is not str:
                 category = ""
             if not category and self.gpus and (known := xla_rows.row(row, self.gpus)) is not None:
                 row, category = known, known["cat"]
             seen[category] += 1
-            if (take := self._take.get(category)) is not None and row.get("ph") == "X":
+            if (take := _TAKE.get(category)) is not None and row.get("ph") == "X":
                 try:
-                    take(row, category)
+                    take(self, row, category)
                 except (TypeError, ValueError, OverflowError):
                     self.odd += 1
             elif not category and row.get("name") == "process_name" and type(row.get("args")) is dict:
@@ -107,6 +105,9 @@ class Columns:
         self.processes.add(name)
         if (found := xla_rows.GPU_RE.match(name)) is not None and type(row.get("pid")) in (int, str):
             self.gpus[row["pid"]] = int(found[1])
+
+    def _thread(self, row: Row) -> int:
+        return self.threads.setdefault((str(row.get("pid")), str(row.get("tid"))), len(self.threads))
 
     def _name(self, row: Row) -> int:
         name = str(row.get("name") or "(no name)")[:MAX_NAME]
@@ -141,7 +142,7 @@ class Columns:
         process = _process(row)
         size = _whole(args.get("size", args.get("bytes")), 0)
         self.calls.append(
-            (start, length, process, _thread(row), _correlation(args), _external(args), self._name(row), size)
+            (start, length, process, self._thread(row), _correlation(args), _external(args), self._name(row), size)
         )
 
     def _enter_operator(self, row: Row, _: str) -> None:
@@ -154,11 +155,11 @@ class Columns:
             self.signatures.append(
                 (name, {"dims": dims, "types": types, "plain": plain, "strides": args.get("Input Strides")})
             )
-        self.operators.append((start, length, _process(row), _thread(row), number))
+        self.operators.append((start, length, _process(row), self._thread(row), number))
 
     def _enter_range(self, row: Row, _: str) -> None:
         start, length = _times(row)
-        self.ranges.append((start, length, _process(row), _thread(row), self._name(row)))
+        self.ranges.append((start, length, _process(row), self._thread(row), self._name(row)))
 
     def _enter_overhead(self, row: Row, _: str) -> None:
         kind = _OVERHEAD.get(str(row.get("name")))
@@ -166,25 +167,32 @@ class Columns:
             self.overhead.append((*_times(row), kind))
 
 
+# functions, not bound methods: these would tie a trace's columns into a circle that outlives its reading
+_TAKE: dict[str, Callable[[Columns, Row, str], None]] = {
+    **dict.fromkeys(_WORK, Columns._enter_work),
+    **dict.fromkeys(_CALLS, Columns._enter_call),
+    **dict.fromkeys(_OPERATORS, Columns._enter_operator),
+    **dict.fromkeys(_RANGES, Columns._enter_range),
+    "overhead": Columns._enter_overhead,
+}
+
+
 def operations(columns: Columns, calls: Calls, found: Indices, devices: Indices) -> Operations:
     """All work in the order of the file; found: the call of each, devices: the position of each one's device."""
-    side = list(zip(*columns.work, strict=True))
-    size = np.array(side[9], dtype=np.int64)
-    kind = np.array(side[2], dtype=np.int8)
-    way = np.array(side[10], dtype=np.int8)
-    starts, ends = nanoseconds(side[0], side[1])
+    cell = columns.work.column
+    starts, ends = nanoseconds(cell(0), cell(1))
     return Operations(
         start=starts,
         end=ends,
-        kind=kind,
+        kind=cell(2).astype(np.int8),
         device=devices,
-        stream=np.array(side[5], dtype=np.int64),
-        process=np.array(side[3], dtype=np.int64),
+        stream=cell(5),
+        process=cell(3),
         call=found,
-        name=np.array(side[8], dtype=np.int64),
-        bytes=np.maximum(size, 0),
-        way=way,
-        pageable=np.array(side[11], dtype=bool),
+        name=cell(8),
+        bytes=np.maximum(cell(9), 0),
+        way=cell(10).astype(np.int8),
+        pageable=cell(11).astype(bool),
     )
 
 
@@ -195,16 +203,10 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     """
     words = list(columns.names)
     kinds = np.array([class_of(w) for w in words] or [0], dtype=np.int8)
-    side = list(zip(*columns.calls, strict=True)) or [()] * 8
-    start, end = nanoseconds(side[0], side[1])
-    name = np.array(side[6], dtype=np.int64)
-    thread = _numbered(side[3])
-    by_id: dict[tuple[int, int], int] = {}
-    for i in sorted(range(len(start)), key=lambda i: (int(start[i]), -int(end[i]))):
-        process, correlation = columns.calls[i][2], columns.calls[i][4]
-        if correlation > 0:
-            by_id.setdefault((process, correlation), i)
-    found = np.array([by_id.get((w[3], w[6]), -1) if w[6] > 0 else -1 for w in columns.work], dtype=np.int64)
+    cell = columns.calls.column
+    start, end = nanoseconds(cell(0), cell(1))
+    name, thread = cell(6), _numbered(cell(3).tolist())
+    found = _calls_of(columns, np.lexsort((-end, start)))
     starters = np.unique(thread[found[found >= 0]])
     extra, beyond = nanoseconds([o[0] for o in columns.overhead], [o[1] for o in columns.overhead])
     sort = np.array([o[2] for o in columns.overhead], dtype=np.int8)
@@ -220,11 +222,27 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     return made, found
 
 
+def _calls_of(columns: Columns, order: Indices) -> Indices:
+    """The call of each row of work by correlation and process, -1 for none; of several the first in an order of the calls."""
+    work, own = columns.work.column(3), columns.work.column(6)
+    process, correlation = columns.calls.column(2)[order], columns.calls.column(4)[order]
+    found = np.full(len(work), -1, dtype=np.int64)
+    for p in np.unique(work):
+        mine = np.flatnonzero((process == p) & (correlation > 0))
+        ids, first = np.unique(correlation[mine], return_index=True)
+        rows = np.flatnonzero((work == p) & (own > 0))
+        if len(ids) and len(rows):
+            at = np.minimum(np.searchsorted(ids, own[rows]), len(ids) - 1)
+            known = ids[at] == own[rows]
+            found[rows[known]] = order[mine[first[at[known]]]]
+    return found
+
+
 def enter_ranges(columns: Columns, trace: Trace) -> None:
     """Fill in the steps, the optimizer's ranges and the waits for a data loader."""
     words = list(columns.names)
-    start, end = nanoseconds([r[0] for r in columns.ranges], [r[1] for r in columns.ranges])
-    name = [words[r[4]] for r in columns.ranges]
+    start, end = nanoseconds(columns.ranges.column(0), columns.ranges.column(1))
+    name = [words[i] for i in columns.ranges.column(4).tolist()]
     found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
     found.sort(key=lambda r: r.start)
     trace.steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
@@ -237,8 +255,7 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
 
 def shapes(columns: Columns) -> dict[str, Floats]:
     """Launch shapes of the work, NaN where a row says none; only those that the file has."""
-    side = list(zip(*[w[13:] for w in columns.work], strict=True))
-    found = {name: np.array(values, dtype=np.float64) for name, values in zip(SHAPE, side, strict=True)}
+    found = {name: columns.work.column(13 + i) for i, name in enumerate(SHAPE)}
     return {name: values for name, values in found.items() if np.isfinite(values).any()}
 
 
@@ -255,12 +272,13 @@ def _numbered(keys: Any) -> Indices:
     return np.array([known.setdefault(k, len(known)) for k in keys], dtype=np.int64)
 
 
-def threads(columns: Columns, rows: list[tuple[Any, ...]]) -> Indices:
+def threads(columns: Columns, rows: TypedRows) -> Indices:
     """Threads of operators or ranges, numbered as those of the calls are; -1 for threads without a call."""
-    known: dict[Any, int] = {}
-    for call in columns.calls:
-        known.setdefault(call[3], len(known))
-    return np.array([known.get(r[3], -1) for r in rows], dtype=np.int64)
+    known = np.full(len(columns.threads), -1, dtype=np.int64)
+    for number, thread in enumerate(dict.fromkeys(columns.calls.column(3).tolist())):
+        known[thread] = number
+    found: Indices = known[rows.column(3)]
+    return found
 
 
 def _times(row: Row) -> tuple[float, float]:
@@ -279,10 +297,6 @@ def _process(row: Row) -> int:
     """The rank of a merged file, 0 elsewhere: one file is one process."""
     args = row.get("args")
     return _whole(args.get("rank"), 0) if type(args) is dict and "rank" in args else 0
-
-
-def _thread(row: Row) -> tuple[str, str]:
-    return str(row.get("pid")), str(row.get("tid"))
 
 
 def _correlation(args: Row) -> int:

@@ -5,7 +5,6 @@ The operator that a row names itself (`External id`) is another one in traces of
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -20,27 +19,34 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     """Operators that started work, one per name, dims and types, longest first."""
     if not columns.operators or not len(calls):
         return []
-    start, end = kineto.nanoseconds([o[0] for o in columns.operators], [o[1] for o in columns.operators])
+    start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
     thread = kineto.threads(columns, columns.operators)
     call = np.where(ops.call >= 0, ops.call, _named(columns, calls))
     rows = np.flatnonzero(call >= 0)
     inside = innermost(start, end, thread, calls.thread[call[rows]], calls.start[call[rows]])
     rows, inside = rows[inside >= 0], inside[inside >= 0]
-    work: dict[tuple[object, ...], list[tuple[int, int]]] = defaultdict(list)
     made = [operator_work.work(*s) for s in columns.signatures]
-    for row, which in zip(rows.tolist(), inside.tolist(), strict=True):
-        number = columns.operators[which][4]
-        name, w = columns.signatures[number][0], made[number]
-        work[(name, w)].append((row, which))
+    # signatures that differ in what does not matter here are one operator
+    groups: dict[tuple[str, operator_work.Work], int] = {}
+    group = np.array(
+        [groups.setdefault((s[0], w), len(groups)) for s, w in zip(columns.signatures, made, strict=True)],
+        dtype=np.int64,
+    )
+    signature = columns.operators.column(4)
+    mine_of = group[signature[inside]] if len(inside) else inside
+    order = np.argsort(mine_of, kind="stable")
+    bounds = np.searchsorted(mine_of[order], np.arange(len(groups) + 1))
     lasted = ops.end - ops.start
     out = []
-    for (name, w), pairs in work.items():
-        mine = np.array([row for row, _ in pairs])
-        assert isinstance(name, str) and isinstance(w, operator_work.Work)
+    for (name, w), number in groups.items():
+        part = order[bounds[number] : bounds[number + 1]]
+        if not len(part):
+            continue
+        mine = rows[part]
         times = np.bincount(ops.name[mine], lasted[mine])
         out.append(
             Operator(
-                name=name, kind=w.kind, type=w.type, dims=w.dims, calls=len({which for _, which in pairs}),
+                name=name, kind=w.kind, type=w.type, dims=w.dims, calls=len(np.unique(inside[part])),
                 ns=int(lasted[mine].sum()), kernels=_names(columns, ops.name[mine], times),
                 flops=w.flops, bytes=w.bytes, batch=w.batch, m=w.m, n=w.n, k=w.k,
             )
@@ -55,11 +61,19 @@ def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> tupl
 
 def _named(columns: Columns, calls: Calls) -> Indices:
     """Calls that name the same operator as a row of work without a correlation, -1 elsewhere."""
+    cell = columns.work.column
+    process, correlation, named = (cell(i) for i in (3, 6, 7))
+    out = np.full(len(correlation), -1, dtype=np.int64)
+    rows = np.flatnonzero(correlation <= 0)
+    if not len(rows):
+        return out
     known: dict[tuple[int, int], int] = {}
-    for i, c in enumerate(columns.calls):
-        if c[5] > 0 and calls.kind[i] <= LAUNCH:
-            known.setdefault((c[2], c[5]), i)
-    return np.array([known.get((w[3], w[7]), -1) if w[6] <= 0 else -1 for w in columns.work], dtype=np.int64)
+    its, external = columns.calls.column(2).tolist(), columns.calls.column(5).tolist()
+    for i, (p, e) in enumerate(zip(its, external, strict=True)):
+        if e > 0 and calls.kind[i] <= LAUNCH:
+            known.setdefault((p, e), i)
+    out[rows] = [known.get((int(process[i]), int(named[i])), -1) for i in rows]
+    return out
 
 
 def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices) -> Indices:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 MAX_FILE = 40  # characters of a file's name
+MAX_PART = 100  # characters of a kernel's name that a filter for parts of names gets
 
 
 def ncu(function: str, skip: int, sections: Sequence[str], app: str) -> str:
@@ -18,8 +19,8 @@ def ncu(function: str, skip: int, sections: Sequence[str], app: str) -> str:
 
 
 def rocprof_compute(function: str, app: str) -> str:
-    """The rocprof-compute run of all launches whose name holds the function's."""
-    return f"rocprof-compute profile --name {_file(function)[:MAX_FILE]} --kernel {shlex.quote(function)} -- {app}"
+    """The rocprof-compute run of all launches whose name holds the function's, or its beginning."""
+    return f"rocprof-compute profile --name {_file(function)[:MAX_FILE]} --kernel {shlex.quote(function[:MAX_PART])} -- {app}"
 
 
 def _file(function: str) -> str:

@@ -49,6 +49,7 @@ _FAMILIES = tuple(
         ),
         (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
+        (r"pc_sampling_(host_trap|stochastic)\.csv$", r"kernel_trace\.csv$"),
         (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace tells no more
         (
             r"(counter_collection|kernel_trace)\.csv$",

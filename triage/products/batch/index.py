@@ -146,6 +146,7 @@ def _capture(c: Listed, label: str, most: float, drawn: bool) -> dict[str, objec
         "remarks": c.remarks,
         "duration_ns": c.duration_ns,
         "recoverable_ns": c.recoverable_ns,
+        "share": c.recoverable_ns / c.duration_ns if c.recoverable_ns and c.duration_ns else None,
         "folder": folder(c.path, label),
         "recoverable": time(c.recoverable_ns) if c.recoverable_ns else "–",
         "range": range_(c.recoverable_low_ns, c.recoverable_bound_ns) if c.recoverable_ns else "",

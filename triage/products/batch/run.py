@@ -14,33 +14,29 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import orjson
-
 from triage import __version__
-from triage.document.finding_rows import COLUMNS, NUMBERS
+from triage.document.finding_rows import COLUMNS
 from triage.files import bounded, plain_json, writing
 from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
 from triage.products.batch.batch_contents import Batch, ranked, recur
-from triage.products.batch.batch_result import Cell, Note, Recurring
+from triage.products.batch.batch_result import Note, Recurring
 from triage.products.batch.find import STATE, Found
 from triage.products.batch.workers import Outcome
 from triage.products.settings import Settings
 from triage.rendering import declared, formats, templates
 from triage.rendering.findings_csv import rows
+from triage.rendering.findings_parquet import parquet
 
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
 _PART = re.compile(r"\.(.{1,40})\.(?:[0-9a-f]{8})\.part")  # of `writing.atomic`
 _OURS = ("index.html", "index.md", "findings.csv", "findings.parquet", "errors.csv")
 _LARGEST = 1 << 30  # bytes of a report
-GROUP = 2_000  # findings of a row group of the Parquet table, at least
 Progress = Callable[[Outcome, int], None]
 
 
@@ -213,7 +209,7 @@ def _finish(
     batch.passed = list(passed)
     counted: dict[str, Found] = {}  # digest of rows -> the first capture that holds them
     causes: dict[str, Recurring] = {}
-    with writing.atomic(out / "findings.csv") as write, _parquet(out) as group:
+    with writing.atomic(out / "findings.csv") as write, parquet(out / "findings.parquet") as group:
         rows(write, [COLUMNS])
         for f, note in _notes(found, out):
             summary = note["summary"]
@@ -243,44 +239,3 @@ def _finish(
             for piece in templates.pieces(template, **context):
                 write(piece)
     return batch
-
-
-@contextlib.contextmanager
-def _parquet(out: Path) -> Iterator[Callable[[Sequence[Sequence[Cell]]], None]]:
-    """Where findings go that become a Parquet table when the block ends; nowhere without pyarrow."""
-    try:
-        import pyarrow as pa
-        import pyarrow.json as pj
-        import pyarrow.parquet as pq
-    except ImportError:
-        yield lambda found: None
-        return
-    kinds = {"rank": pa.int64(), **dict.fromkeys(NUMBERS, pa.float64())}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
-    parsing = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-    waiting: list[bytes] = []
-
-    def group() -> None:
-        # by its own JSON parser: to make columns of lists it imports pandas first
-        lines = b"\n".join(waiting)
-        whole = pj.ReadOptions(use_threads=False, block_size=len(lines) + 1)
-        writer.write_table(pj.read_json(io.BytesIO(lines), whole, parsing))
-        waiting.clear()
-
-    def add(found: Sequence[Sequence[Cell]]) -> None:
-        waiting.extend(orjson.dumps(dict(zip(COLUMNS, row, strict=True))) for row in found)
-        if len(waiting) >= GROUP:  # a night's findings need not fit in memory, nor what is known of a group per capture
-            group()
-
-    # not writing.atomic: pyarrow opens the file itself, and writes bytes
-    part = out / f".findings.parquet.{os.urandom(4).hex()}.part"
-    try:
-        with pq.ParquetWriter(part, schema) as writer:
-            yield add
-            if waiting:
-                group()
-        os.replace(part, out / "findings.parquet")
-    except (OSError, pa.ArrowException) as e:
-        raise ReportError(f"{out / 'findings.parquet'}: cannot be written ({e})", "check space and permissions") from e
-    finally:
-        part.unlink(missing_ok=True)

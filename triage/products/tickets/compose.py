@@ -47,13 +47,19 @@ def make(
                 # one owner, or none: the fingerprint does not depend on who owns it
                 mark = of_item(c["cause"], (scope or root) + (f"\0{owner}" if len(shares) > 1 else ""))
                 # under --scope several roots share a fingerprint: one ticket is filed
-                if mark in out or not _worth(own, part, least, mark in known):
+                if mark in out or not _worth(own, part, least, mark in known) or _is_at_limit(own, by_id):
                     continue
                 out[mark] = Ticket(
                     mark, title(own), c["rule"], full_names(own, part), own["saved_ns"], own, part, scope or root
                 )
                 out[mark].whose, out[mark].item, out[mark].owner = b.whose, b.item, owner
     return sorted(out.values(), key=lambda t: (-(t.saved_ns or 0.0), t.rule, t.fingerprint))
+
+
+def _is_at_limit(c: TodoItem, by_id: ById) -> bool:
+    """True if all named workloads are at a hardware limit: nothing is to be done there."""
+    verdicts = {by_id[w]["verdict_class"] for w in c["workloads"] if w in by_id}
+    return verdicts == {"at-limit"}
 
 
 def _by_owner(c: TodoItem, by_id: ById, owners: Sequence[tuple[str, str]]) -> list[tuple[str, TodoItem]]:

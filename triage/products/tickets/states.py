@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from triage.document.bundle import Bundle
+from triage.document.todo_items import is_accepted
 from triage.products.tickets.ticket import CHANGED, FIXED, NEW, OPEN, REOPENED, UNSEEN, Ticket
 from triage.rendering import phrases
 
@@ -48,6 +49,8 @@ def _missing(o: dict[str, Any], b: Bundle, scope: str) -> dict[str, Any]:
 
 def _unseen(o: dict[str, Any], b: Bundle, scope: str) -> str:
     """Why this run cannot judge a ticket; "" where it can."""
+    if any(i["cause"] == o.get("cause") and is_accepted(i) for i in b.todo):
+        return "accepted by the project"
     if "scope" in o and o["scope"] not in {scope} | ({root for root, _, _ in b.scopes} if not scope else set()):
         return "different scope"
     mine, whole = set(o.get("workloads") or ()), "frame" in (o.get("workloads") or ())

@@ -15,6 +15,7 @@ from triage.products.tickets.ticket import Ticket
 from triage.rendering import code_places, declared, phrases, templates
 from triage.rendering.escape import short
 
+BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
 MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
 WHOLE = "the whole capture"
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
@@ -39,18 +40,19 @@ def full_names(c: TodoItem, doc: Result) -> list[str]:
     return [phrases.path(by_id[w], 120) if w in by_id else "frame" for w in c["workloads"]]
 
 
-def body(t: Ticket, markup: str, limit: int, attached: bool = False) -> str:
+def body(t: Ticket, markup: str, limit: int, files: str = BESIDE) -> str:
     """The text in `markdown` or `jira` markup, at most `limit` characters: rows are left out, tables stay whole.
 
-    attached: the files lie in the tracker, not beside the text. Raises TriageError where nothing fits.
+    files: where the reader finds report and evidence: BESIDE the text, ATTACHED to it, or NOWHERE, and then only --report-url is
+    named. Raises TriageError where nothing fits.
     """
     with speaking(t.item, t.whose):
-        return _fitting(t, markup, limit, attached)
+        return _fitting(t, markup, limit, files)
 
 
-def _fitting(t: Ticket, markup: str, limit: int, attached: bool) -> str:
+def _fitting(t: Ticket, markup: str, limit: int, files: str) -> str:
     for k, size in enumerate(SIZES):
-        text = templates.render(declared.templates("tickets")[markup], **_words(t, size, attached, k > 0))
+        text = templates.render(declared.templates("tickets")[markup], **_words(t, size, files, k > 0))
         # parts that are left out leave their empty lines behind
         text = re.sub(r"\n{3,}", "\n\n", text)
         text = neutralize_mentions(text) if markup == "markdown" else text
@@ -61,7 +63,7 @@ def _fitting(t: Ticket, markup: str, limit: int, attached: bool) -> str:
     raise TriageError(f"ticket {t.fingerprint}: longer than {limit} characters", "see its attachment")
 
 
-def _words(t: Ticket, size: tuple[int, int, int, int], attached: bool, cut: bool) -> dict[str, Any]:
+def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) -> dict[str, Any]:
     rows, advice, caveats, cites = size
     c, doc = t.cause, t.doc
     found = {f["rank"]: f for f in doc["findings"]}
@@ -74,7 +76,11 @@ def _words(t: Ticket, size: tuple[int, int, int, int], attached: bool, cut: bool
         "item": voice().item,
         "tool": doc["tool"],
         "fingerprint": t.fingerprint,
-        "attached": attached,
+        "report": _address(t, "diagnosis.html", files, f"#cause={c['cause']}"),
+        "evidence": _address(t, f"{t.folder}/evidence.json", files),
+        "linked": bool(t.report_url),
+        "say_budget": phrases.budget,
+        "budgets": [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]],
         "cut": cut,
         "state": t.state,
         "was_ns": t.was_ns,
@@ -94,6 +100,16 @@ def _words(t: Ticket, size: tuple[int, int, int, int], attached: bool, cut: bool
         "cites": c["cites"][:cites],
         "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
+
+
+def _address(t: Ticket, path: str, files: str, place: str = "") -> str:
+    """Where a file of the ticket's folder is to be found, "" where the reader has none."""
+    if t.report_url:
+        return f"{t.report_url.rstrip('/')}/{path}{place}"
+    name = path.rpartition("/")[2]
+    if files == BESIDE and "/" not in path:
+        name = f"../{name}"  # one report for all tickets
+    return f"{name}{place}{' (attached)' if files == ATTACHED else ''}" if files else ""
 
 
 def _place(workload: str, by_id: ById) -> dict[str, Any]:

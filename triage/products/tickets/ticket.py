@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed",
 class Ticket:
     """One root cause. cause: its item of the to-do list. saved_ns: None without times. files: relative to the folder.
 
-    scope: what was captured. whose: whose terms the text uses (terminology), item: what a workload is called. state: one
+    scope: what was captured. report_url: where the folder of tickets is served, "" if nowhere. whose: whose terms the text uses (terminology), item: what a workload is called. state: one
     of STATES. was_ns: saving that the last run stated, where it differed by more than CHANGED_SHARE.
     """
 
@@ -34,6 +35,12 @@ class Ticket:
     owner: str = ""
     whose: tuple[str, ...] = ()
     item: str = "marker"
+    report_url: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder: for people, and cut; the fingerprint keeps the folders of two tickets apart."""
+        return f"{re.sub(r'[^a-z0-9-]', '-', self.cause['cause'])[:60]}-{self.fingerprint[:8]}"
 
     def listing(self) -> dict[str, Any]:
         """The entry of tickets.json."""

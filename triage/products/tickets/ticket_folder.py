@@ -46,8 +46,6 @@ def write(
                 formats.render(b, form, put, full=True)
             shared.append(name)
     for t in found:
-        # the name is for people, and cut; the fingerprint keeps the folders of two tickets apart
-        folder = f"{re.sub(r'[^a-z0-9-]', '-', t.cause['cause'])[:60]}-{t.fingerprint[:8]}"
         texts = {
             # what GitHub takes as an issue's text, and Jira as a description
             "ticket.md": body(t, "markdown", 65_536),
@@ -55,9 +53,9 @@ def write(
             "evidence.json": _json(t.evidence()),
         }
         for name, text in texts.items():
-            with writing.atomic(out / folder / name) as put:
+            with writing.atomic(out / t.folder / name) as put:
                 put(text)
-        t.files = [*(f"{folder}/{name}" for name in texts), *shared]
+        t.files = [*(f"{t.folder}/{name}" for name in texts), *shared]
     fixed = [o for o in missing if o["state"] == FIXED]
     listing = {
         "schema": SCHEMA,

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
+from triage.document.time_shares import IDLE, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -21,6 +23,7 @@ from triage.rendering import phrases
 from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
+VERDICT_HATCHES = {"fix": "", "suspect": "memory", "not-diagnosed": "dark", "at-limit": "", IDLE: ""}
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
     "compute": "",
@@ -86,12 +89,28 @@ def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
     )
 
 
+def verdicts(known: Sequence[VerdictEntry], high: int = 20) -> Markup:
+    """The whole time by verdict as one bar; "" for one verdict alone, which the headline says."""
+    if len(known) < 2:
+        return Markup("")
+    out, x = [], 0.0
+    for v in known:
+        at = f'x="{number(x * 100)}%" width="{number(v["share"] * 100)}%" height="{high}"'
+        hatch = f'<rect {at} fill="url(#h-{hatches})"/>' if (hatches := VERDICT_HATCHES[v["verdict"]]) else ""
+        out.append(f'<g class="seg"><rect class="v-{v["verdict"]}" {at}/>{hatch}</g>')
+        x += v["share"]
+    told = escape(f"{HEADS.verdict}: {phrases.verdicts(known)}")
+    return Markup(
+        f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{told}">{"".join(out)}</svg>'
+    )
+
+
 def budgeted(s: Summary) -> list[tuple[str, float, str]]:
     """Parts of the whole time: (item, rest, done, none or dark; ns; number of an item)."""
-    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
-    parts = [("item", ns, str(n)) for n, ns in saved[:NUMBERED]]
+    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])][:NUMBERED]
+    parts = [("item", ns, str(n)) for n, ns in saved]
     parts += [
-        ("rest", sum(ns for _, ns in saved[NUMBERED:]), ""),
+        ("rest", max(0.0, round((s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns in saved))), ""),
         ("done", s["finished"]["ns"], ""),
     ]
     dark = s["dark"]["ns"] if s["dark"] else 0.0
@@ -170,6 +189,34 @@ def interval(c: TodoItem, most: float | None) -> Markup:
         f'<rect class="iv-track" x="2%" y="5" width="96%" height="4" rx="2"/><rect class="iv-mid" x="2%" y="5" width="{number(bound - 2)}%" height="4" rx="2"/>'
         f'<rect class="iv-low" x="2%" y="5" width="{number(max(0.0, low - 2))}%" height="4" rx="2"/><circle class="iv-dot" cx="{number(likely)}%" cy="7" r="5"/></svg>'
     )
+
+
+def pass_bars(
+    times: Sequence[tuple[float, float]], names: Sequence[str], budgets: Sequence[BudgetEntry]
+) -> list[Markup]:
+    """A bar per pass on one scale: its time, the part that its root causes save, and a tick at its budget.
+
+    times: (ns, saved ns) per pass. budgets: those whose marker is the name of a pass.
+    """
+    allowed = {e["marker"].lower(): e["allowed_ns"] for e in budgets}
+    limits = [allowed.get(name.lower()) for name in names]
+    most = max((*(ns for ns, _ in times), *(a for a in limits if a)), default=0.0)
+    if most <= 0:
+        return [Markup("")] * len(times)
+    out = []
+    for (ns, saved), limit in zip(times, limits, strict=True):
+        told = f"{phrases.time(ns)}, {phrases.time(saved) if saved else 'nothing'} recoverable"
+        tick = ""
+        if limit:
+            told += f", budget {phrases.time(limit)}"
+            tick = f'<rect class="p-limit" x="{number(min(99.0, limit / most * 100))}%" width="2" height="6"/>'
+        out.append(
+            Markup(
+                f'<svg class="passbar" width="100%" height="6" role="img" aria-label="{escape(told)}"><rect class="p-time" width="{number(ns / most * 100)}%" height="6"/>'
+                f'<rect class="p-saved" width="{number(min(saved, ns) / most * 100)}%" height="6"/>{tick}</svg>'
+            )
+        )
+    return out
 
 
 def number(value: float) -> str:

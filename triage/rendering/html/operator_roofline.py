@@ -10,10 +10,12 @@ from markupsafe import Markup, escape
 from triage.document.trace_entries import OperatorEntry
 from triage.ground.phrasing import percent
 from triage.ground.units import show
+from triage.rendering.escape import short
 from triage.rendering.operator_table import dims
 
 WIDTH, HEIGHT = 440, 210
 MOST = 40  # operators drawn, the longest
+NAMED = 4  # of them with their names
 RADIUS = 9.0  # of the operator that takes the whole time
 
 
@@ -50,6 +52,8 @@ def roofline(operators: Sequence[OperatorEntry] | None) -> Markup:
         f'<text class="tick" x="{WIDTH / 2:.0f}" y="{HEIGHT + 31}" text-anchor="middle">FLOP per least byte</text>'
     )
     longest = max(o["total_ns"] for o, *_ in found)
+    # each operator's name once, at the longest of its kind
+    named = {id(o) for o in list({o["op"]: o for o, *_ in reversed(found)}.values())[::-1][:NAMED]}
     for o, x, rate, roof in reversed(found):
         size = max(2.5, RADIUS * math.sqrt(o["total_ns"] / longest))
         told = f"{o['op']} {dims(o)}: {show(rate, 'flop/s')}, {percent(o['roof_share'])} of its roof"
@@ -58,6 +62,11 @@ def roofline(operators: Sequence[OperatorEntry] | None) -> Markup:
             f'<path class="line" d="M{left:.1f} {low:.1f}V{high:.1f}M{left - 5:.1f} {high:.1f}h10"/>'
             f'<circle class="dot" cx="{left:.1f}" cy="{low:.1f}" r="{size:.1f}"><title>{escape(told)}</title></circle>'
         )
+        if id(o) in named:
+            side = ("end", -1) if left > WIDTH * 2 / 3 else ("start", 1)
+            out.append(
+                f'<text class="name" x="{left + side[1] * (size + 4):.1f}" y="{low + 4:.1f}" text-anchor="{side[0]}">{escape(short(o["op"], 28))}</text>'
+            )
     told = f"Roofline of {len(found)} operators; the table below has their shares"
     return Markup(
         f'<svg class="roof" viewBox="-86 -12 {WIDTH + 100} {HEIGHT + 52}" role="img" aria-label="{told}">{"".join(out)}</svg>'

@@ -16,6 +16,7 @@ from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
+from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
 from triage.rendering.html import bars, drawings, lanes, operator_roofline, page_data
 from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
@@ -41,6 +42,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
     brief: no script, no packed data and only the beginning of long lists, so that a notebook stays small.
     """
     nodes = tree(b)
+    passes = pass_table(b.view["passes"], full=not brief)
     views = parts_named("view", ".html.j2")
     bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
     return {
@@ -50,7 +52,11 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
             () if brief else (*REPORT_SCRIPTS[:-1], *parts_named("view", ".js.j2"), REPORT_SCRIPTS[-1]),
         ),
         "brief": brief,
-        "passes": pass_table(b.view["passes"], full=not brief),
+        "passes": passes,
+        "pass_bars": bars.pass_bars(passes.times, [row[0] for row in passes.rows], b.frame.get("budgets", []))
+        if passes
+        else [],
+        "over_frames": frames_table(b.view["captures"], most=DEFAULT_MARKERS if brief else MOST_MARKERS),
         "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MOST_OPERATORS),
         "operator_roofline": "" if brief else operator_roofline.roofline(b.view["frame"]["operators"]),
         "most_passes": MOST_PASSES,
@@ -60,6 +66,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "titles": {name: c["title"] for name, c in b.causes.items()},
         "found": {f["rank"]: f for f in b.findings},
         "strip": bars.strip(summary["limiters"]),
+        "verdicts": bars.verdicts(summary["verdicts"]),
         "budget": bars.budget(summary),
         "budgeted": bars.sums(summary),
         "ruler": bars.ruler(summary["duration_ns"]),

@@ -22,15 +22,15 @@ from triage import schema
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Columns
-from triage.document.entries import FindingEntry, OpinionEntry, RuledOutEntry
+from triage.document.entries import VERDICT_CLASSES, FindingEntry, OpinionEntry, RuledOutEntry
 from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places
+from triage.rendering import code_places, phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
-from triage.rendering.html.string_table import Json, Strings, Words, rounded, significant, tenths
+from triage.rendering.html.string_table import Json, Strings, Words, faithful, rounded, tenths
 from triage.rendering.html.tree_data import Nodes
 from triage.rendering.labels import AS_DATA
 from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
@@ -89,14 +89,14 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "path": names.all(b.workloads.field("paths"), lambda p: "/".join(p.split(SEP)) if p else ""),
         "kind": _column(names.all(b.workloads.field("kind"))),
         "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
-        "self": significant(own, 5),
+        "self": faithful(np.round(own, 3), 5),
         # total time only where it differs from self time
-        "time": _column(significant(np.where(np.round(time, 3) == np.round(own, 3), 0.0, time), 5)),
+        "time": _column(faithful(np.where(np.round(time, 3) == np.round(own, 3), 0.0, np.round(time, 3)), 5)),
         "limiter": limiter,
         "band": np.concatenate([c.bands for c in columns]),
         "cause": _column([k for c in columns for k in _leaders(c, causes)]),
-        "saved": _column([ns or 0 for ns in significant(np.round(saved, 1), 4)]),
-        "dark": _column([int(verdict == "not-diagnosed") for verdict in b.workloads.field("verdict_class")]),
+        "saved": _column([ns or 0 for ns in faithful(np.round(saved, 1), 4)]),
+        "verdict": _column([VERDICT_CLASSES.index(verdict) for verdict in b.workloads.field("verdict_class")]),
         "sol": [_shares(columns, u) for u in _units(columns, units)],
     }
     gains = [f["gain"] for f in found]
@@ -113,6 +113,8 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "high": _BANDS.index("high"),
         "units": [said(u) for u in units.list()],
         "caches": [said("TEX"), said("L2")],
+        "verdicts": list(VERDICT_CLASSES),
+        "verdictNames": [phrases.verdict(v).lower() for v in VERDICT_CLASSES],
         "classes": list(CLASSES),
         "classNames": [said(BY_ID[c].name) for c in CLASSES],
         "classText": [said(BY_ID[c].meaning) for c in CLASSES],
@@ -125,8 +127,8 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
             "w": [index.get(f["workload"], -1) for f in found],
             "level": [LEVELS.index(f["level"]) for f in found],
             "sure": [_CONFIDENCE.index(f["confidence"]) for f in found],
-            "saved": [rounded(g["saved_ns"], 4) if g else None for g in gains],
-            "part": [rounded(g["fraction"], 4) if g else None for g in gains],
+            "saved": faithful([np.nan if not g or g["saved_ns"] is None else g["saved_ns"] for g in gains], 4),
+            "part": [rounded(g["fraction"], 6) if g else None for g in gains],
         },
         "tree": _tree(nodes, names),
         "names": names.list(),

@@ -129,6 +129,9 @@ class Words:
         return self.tails[key]
 
 
+SHOWN = 3  # significant digits of a number as people read it
+
+
 @lru_cache(16_384)
 def literal(text: str) -> str | int | float:
     """A JSON number where the script prints it back the same way, else the text."""
@@ -171,6 +174,19 @@ def significant(values: ArrayLike, digits: int) -> list[Number]:
         None if no else int(x) if w else x
         for x, w, no in zip(out.tolist(), whole.tolist(), missing.tolist(), strict=True)
     ]
+
+
+def faithful(values: ArrayLike, digits: int) -> list[Number]:
+    """`significant`, but whole where that is a tie at the SHOWN digits of a report: rounded again it may print another number."""
+    v = np.asarray(values, dtype=np.float64)
+    out = significant(v, digits)
+    near = np.abs(np.array(out, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        last = near / 10 ** (np.floor(np.log10(near)) - (SHOWN - 1))
+        ties = np.flatnonzero(np.abs(last - np.floor(last) - 0.5) < 1e-6)
+    for i in ties.tolist():
+        out[i] = float(v[i])
+    return out
 
 
 def tenths(percent: ArrayLike) -> Indices:

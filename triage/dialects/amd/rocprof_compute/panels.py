@@ -41,6 +41,18 @@ PANELS = (
         },
     ),
     Panel(
+        "7.9 Wait State Analysis (RDNA)",
+        "Wait for Barrier",
+        {
+            "Wait for Any": ("waves.dependency_wait", _PCT),
+            "Wait for Instruction Fetch": ("waves.fetch_wait", _PCT),
+            "Wait for Barrier": ("waves.barrier_wait", _PCT),
+        },
+    ),
+    Panel("7.10 Instruction Cache (RDNA)", "Icache Hit Rate", {"Icache Hit Rate": ("l1i.hit_rate", _PCT)}),
+    Panel("7.11 Scalar Data Cache (RDNA)", "Dcache Hit Rate", {"Dcache Hit Rate": ("sl1d.hit_rate", _PCT)}),
+    Panel("13.1 GL2C Cache Performance (RDNA)", "GL2C Hit Rate", {"GL2C Hit Rate": ("l2.hit_rate", _PCT)}),
+    Panel(
         "12.1 LDS Speed-of-Light",
         "Bank Conflict Rate",
         {

@@ -78,6 +78,11 @@ _SOL: dict[str, tuple[str, str]] = {
     "vL1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
     "Vector L1D Cache BW": ("l1tex.throughput", "pop"),
     "vL1D Cache BW": ("l1tex.throughput", "pop"),
+    "TCP Cache Hit Rate": ("l1tex.hit_rate", "value"),  # RDNA's names, from gfx1151 on
+    "Scalar Data Cache Hit Rate": ("sl1d.hit_rate", "value"),
+    "Instruction Cache Hit Rate": ("l1i.hit_rate", "value"),
+    "Wave Dependency Wait": ("waves.dependency_wait", "value"),
+    "Wave Issue Wait": ("waves.issue_wait", "value"),
     "L2 Cache Hit Rate": ("l2.hit_rate", "value"),
     "L2 Cache BW": ("l2.throughput", "pop"),
     "L2 Util": ("l2.busy", "value"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import defaultdict
 from typing import Any
@@ -16,6 +17,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
 from triage.dialects.amd.counters import counter_names
+from triage.dialects.amd.pc_sampling import sample_records, samples
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
@@ -60,11 +62,13 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches of the process with most of them; raises NotTriageable where none ran, BadCapture for damaged JSON."""
     try:
         with source.open() as file:
-            found = orjson.loads(bounded(file, source.path, MAX_BYTES))["rocprofiler-sdk-tool"]
+            found = orjson.loads(bounded(file, source.path, MAX_BYTES).removeprefix(codecs.BOM_UTF8))[
+                "rocprofiler-sdk-tool"
+            ]
         processes = found if isinstance(found, list) else [found]
-        run = max(processes, key=lambda p: len(_records(p)))
+        run = max(processes, key=lambda p: (len(_records(p)), len(sample_records.records(p))))
         return _table(source, run, len(processes), options)
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as e:
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError, IndexError) as e:
         raise BadCapture(
             f"{source.path}: JSON of rocprofv3, damaged or cut ({type(e).__name__})", "export again"
         ) from e
@@ -78,6 +82,12 @@ def _records(run: Record) -> list[Record]:
 
 def _table(source: Source, run: Record, processes: int, options: Options) -> Table:
     records = _records(run)
+    sampled = sample_records.kernels(run)
+    if not records and sampled:
+        table = Table(NAME, [source], np.array(list(sampled), dtype=object), {}, lines=np.arange(1, len(sampled) + 1))
+        table.kinds = rocm.kinds(table.names)
+        samples.attach(table, sampled, sample_records.WHERE)
+        return table
     if not records:
         raise NotTriageable(
             f"{source.path}: JSON of rocprofv3 without dispatches", "record with: rocprofv3 --kernel-trace -- ./app"
@@ -111,7 +121,10 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
         table.notes.append(f"{plural(processes, 'process')} in this file: the one with most dispatches is shown")
     if "launch.scalar_registers" in table.columns:
         export.roles["sgpr"] = table.columns["launch.scalar_registers"]
-    return rocm.finish(table, export, options, names())
+    rocm.finish(table, export, options, names())
+    if sampled:
+        samples.attach(table, sampled, sample_records.WHERE)
+    return table
 
 
 def _computed(table: Table, metric: str, values: Floats, formula: str, unit: str = "") -> None:

@@ -9,6 +9,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import agents, rocm
+from triage.dialects.amd.pc_sampling import sample_file
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
@@ -68,7 +69,12 @@ def read(source: Source, options: Options) -> Table:
         if (c := wide_table.find(headers, f"{what}_{a}")) >= 0
     }
     # timestamps as text: as float64 they would lose their last digits; ids are names
-    ids = {h: c for h in ("Agent_Id", "Correlation_Id") if (c := wide_table.find(headers, h)) >= 0}
+    sampled = sample_file.beside(source, ENDING)
+    ids = {
+        h: c
+        for h in ("Agent_Id", "Correlation_Id", *(["Dispatch_Id"] if sampled else []))
+        if (c := wide_table.find(headers, h)) >= 0
+    }
     text = [*(roles[r] for r in ("name", "start", "end")), *ids.values()]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
     style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
@@ -91,7 +97,10 @@ def read(source: Source, options: Options) -> Table:
         *(wide.texts[ids[h]] if h in ids else None for h in ("Agent_Id", "Correlation_Id")),
     )  # fmt: skip
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
-    return agents.under(folder, rocm.finish(table, export, options, names()))
+    rocm.finish(table, export, options, names())
+    if sampled and "Dispatch_Id" in ids:
+        sample_file.join(table, sampled, wide.texts[ids["Dispatch_Id"]])
+    return agents.under(folder, table)
 
 
 def _shape(table: Table, axes: dict[str, Column]) -> None:

@@ -30,13 +30,14 @@ _SPACES = {4: "global", 16: "shared"}  # memory_type
 
 @dataclass(frozen=True, slots=True)
 class _Aspect:
-    """One way to weigh instructions: `of` minus `less`, over one kind of access where `access` says so."""
+    """One way to weigh instructions: `of` minus `less`, over one kind of access, or some mnemonics, where stated."""
 
     what: str
     of: tuple[str, ...]  # the first that is there
     less: tuple[str, ...] = ()
     access: int = 0
     times: float = 1.0
+    mnemonics: frozenset[str] = frozenset()
 
 
 _GLOBAL = ("memory_l2_theoretical_sectors_global", "memory_l2_sectors_global")
@@ -48,6 +49,7 @@ def _ideal(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{n}_ideal" for n in names)
 
 
+_ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS", "RED", "REDG"})
 _TRAFFIC = _Aspect("global memory traffic", _GLOBAL)
 _WAITING = _Aspect("stalls", (SAMPLES,))
 # prefix of a metric -> counters that locate it, in this order; one without instances is skipped
@@ -61,6 +63,7 @@ _ASPECTS = (
     (r"warp\.threads_per_inst|branch\.efficiency", _Aspect("idle lanes", ("inst_executed",), ("thread_inst_executed",), times=32)),
     (r"warp\.unpredicated_threads_per_inst", _Aspect("predicated-off lanes", ("thread_inst_executed",), ("thread_inst_executed_true",))),
     (r"branch\.", _Aspect("divergent branches", ("smsp__branch_targets_threads_divergent",))),
+    (r"atomics\.", _Aspect("atomic instructions", ("inst_executed",), mnemonics=_ATOMICS)),
     (r"global_load\.", _Aspect("global memory load traffic", _GLOBAL, access=_LOAD)),
     (r"global_store\.", _Aspect("global memory store traffic", _GLOBAL, access=_STORE)),
     (r"vram\.|l2\.|l2_from\.tex|l1tex\.(hit_rate|lsu_data|throughput|stalled_l2)|memory\.", _TRAFFIC),
@@ -122,7 +125,7 @@ class Spots:
         return [a for pattern, a in _PATTERNS if pattern.match(metric)]
 
 
-def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats, float]:
+def _weights(found: Instances, awaited: Awaited, aspect: _Aspect) -> tuple[str, Indices, Floats, float]:
     """(the counters in words, addresses, weights above 0, their sum); no address where the counters have no instances."""
     none = "", np.zeros(0, np.int64), np.zeros(0), 0.0
     name = present(found, aspect.of)
@@ -138,13 +141,15 @@ def _weights(found: Instances, aspect: _Aspect) -> tuple[str, Indices, Floats, f
         values = values - at(pcs, *found.values(less))
     if aspect.access:
         values = np.where(at(pcs, *found.values("memory_access_type")) == aspect.access, values, 0.0)
+    if aspect.mnemonics:
+        values = np.where([awaited.mnemonic(pc) in aspect.mnemonics for pc in pcs.tolist()], values, 0.0)
     good = values > 0
     return name, pcs[good], values[good], float(values[good].sum())
 
 
 def _located(row: int, found: Instances, where: Map, awaited: Awaited, aspect: _Aspect) -> list[Location]:
     """Lines, or instructions without a line, by their share of an aspect."""
-    name, pcs, values, total = waiting(found) if aspect is _WAITING else _weights(found, aspect)
+    name, pcs, values, total = waiting(found) if aspect is _WAITING else _weights(found, awaited, aspect)
     if not total > 0:
         return []
     spots = [where.spot(pc) or Spot("", pc, None) for pc in pcs.tolist()]

@@ -22,12 +22,13 @@ from urllib.parse import quote, quote_plus
 
 from triage.ground.errors import TriageError
 from triage.products.tickets import http_client
-from triage.products.tickets.text import body
+from triage.products.tickets.text import ATTACHED, NOWHERE, body
 from triage.products.tickets.ticket import REOPENED, Ticket
 
 TOKENS = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "jira": "JIRA_TOKEN", "redmine": "REDMINE_API_KEY"}
 MARKUP = {"github": "markdown", "gitlab": "markdown", "jira": "jira", "redmine": "markdown"}
 LIMITS = {"github": 65_536, "gitlab": 1_048_576, "jira": 32_767, "redmine": 65_535}  # characters of a body
+ATTACHING = ("jira", "redmine")  # those whose API takes files
 HOMES = {"github": "https://api.github.com", "gitlab": "https://gitlab.com"}  # where --url says nothing
 LABEL = "gpu-triage"
 
@@ -131,7 +132,7 @@ def _hidden(text: str) -> str:
 
 def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> str:
     """What would be sent, as text."""
-    text = body(t, markup or MARKUP[name], LIMITS[name])
+    text = body(t, markup or MARKUP[name], LIMITS[name], ATTACHED if name in ATTACHING else NOWHERE)
     head = f"--- {name} {project or '(no --project)'}: create, or update the ticket marked {marker(t.fingerprint)}"
     return (
         f"{head}\ntitle: {t.title}\nlabels: {LABEL}, {marker(t.fingerprint)}\nbody: {len(text):,} characters\n\n{text}"
@@ -140,7 +141,7 @@ def preview(t: Ticket, name: str, project: str, markup: str | None = None) -> st
 
 def sync(tracker: Tracker, t: Ticket, out: Path) -> str:
     """File or update one ticket; returns what was done, in words. Raises TriageError for whatever the tracker says."""
-    text = body(t, tracker.markup, LIMITS[tracker.name], tracker.attaches)
+    text = body(t, tracker.markup, LIMITS[tracker.name], ATTACHED if tracker.attaches else NOWHERE)
     with errors(tracker.name, tracker.home):
         found = _found(tracker, t.fingerprint)
         word = "updated" if found else "created"

@@ -1,0 +1,1 @@
+"""An agent on the tasks of the skill, with and without triage: `python -m benchmarks.agents --help`."""

@@ -1,0 +1,126 @@
+"""Runs of the command line without its imports: a process that has them forks for each run.
+
+Starting Python, NumPy and pandas takes longer than most diagnoses. Each run still is a process of its own, with its own
+arguments, folder, environment and streams; whatever needs more than that starts a whole one (`conftest.run`).
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "OPENBLAS", "OMP_")  # by Python and its libraries
+_server: tuple[subprocess.Popen[bytes], socket.socket] | None = None
+
+
+def possible(cwd: Path, env: dict[str, str] | None, how: dict[str, Any]) -> bool:
+    """True where a fork answers as a whole process does: nothing asked for that counts when Python starts."""
+    if not hasattr(os, "fork") or how.keys() - {"timeout", "check"}:
+        return False
+    foreign = (Path(cwd) / "triage").exists() and Path(cwd).resolve() != ROOT
+    return not foreign and not any(key.startswith(_READ_AT_START) for key in env or {})
+
+
+def run(args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    """One run of `python -m triage`, as subprocess.run would return it; raises TimeoutExpired."""
+    global _server
+    if _server is None or _server[0].poll() is not None:
+        _server = _start()
+    with tempfile.TemporaryDirectory(prefix="triage-run-") as folder:
+        out, err = f"{folder}/out", f"{folder}/err"
+        ours = _server[1]
+        ours.settimeout(timeout)
+        ours.sendall(json.dumps([args, str(cwd), env, out, err]).encode() + b"\n")
+        pid = int(_line(ours))
+        try:
+            code = int(_line(ours))
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            _line(ours)
+            raise subprocess.TimeoutExpired(args, timeout) from None
+        texts = [Path(p).read_bytes().decode().replace("\r\n", "\n") for p in (out, err)]
+    return subprocess.CompletedProcess([sys.executable, "-m", "triage", *args], code, *texts)
+
+
+def _start() -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()], cwd=ROOT,
+            stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    atexit.register(server.kill)
+    return server, ours
+
+
+def _line(ours: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"\n"):
+        part = ours.recv(1)
+        if not part:
+            raise EOFError("the process that forks has ended")
+        data += part
+    return data
+
+
+def _serve(theirs: socket.socket) -> None:
+    """Fork for each request; answers its process id, then its exit code, negative for a signal."""
+    import importlib
+    import pkgutil
+
+    import triage
+    import triage.__main__
+
+    for library in ("jinja2", "orjson", "pandas", "rich.table", "yaml"):  # what commands import when they need it
+        importlib.import_module(library)
+    for module in pkgutil.walk_packages(triage.__path__, "triage."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    gc.freeze()  # a collection in a child would touch, and so copy, all pages
+    for request in theirs.makefile("rb"):
+        args, cwd, env, out, err = json.loads(request)
+        if not (pid := os.fork()):
+            theirs.close()
+            _become(args, cwd, env, out, err)
+        theirs.sendall(f"{pid}\n".encode())
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        theirs.sendall(f"{code}\n".encode())
+
+
+def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str) -> None:
+    """Run the command line with these streams, and end as Python would."""
+    import traceback
+
+    from triage.__main__ import main
+
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    for number, path in ((1, out), (2, err)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+    sys.argv = ["triage", *args]
+    code = 1
+    try:
+        main()
+        code = 0
+    except SystemExit as e:
+        code = e.code if isinstance(e.code, int) else int(e.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

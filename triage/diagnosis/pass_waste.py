@@ -1,0 +1,115 @@
+"""Work of passes that a frame does not need: samples resolved apart, multisampled targets at their limit, passes drawn twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Capture
+from triage.derive import View
+from triage.ground.columns import is_column
+from triage.ground.method import LOW
+from triage.ground.units import show
+from triage.reading.laid_depth import counted
+from triage.reading.pass_tree import Pass
+
+Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
+
+SAMPLES_RE = re.compile(
+    r"(?<![A-Za-z0-9])(?:(2|4|8|16) ?[x×] ?MS(?:AA)?|MS(?:AA)? ?[x×]?[ :=_-]?(2|4|8|16)[x×]?)(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_RESOLVE_RE = re.compile(
+    r"(?:vkCmd|ID3D\w{1,40}::)?Resolve(?:Image|Subresource)\w*|\b(?:msaa|multi-?sampl\w{0,8})[ _:-]{0,3}(?:colou?r|depth)?[ _:-]{0,3}resolve"
+    r"|\bresolve[ _:-]{0,3}(?:msaa|multi-?sampl)",
+    re.IGNORECASE,
+)
+MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
+_SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
+_NAMED = 3
+
+
+def waste_facts(capture: Capture, found: Sequence[Pass], view: View, total: float) -> Facts:
+    """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
+    return _resolves(capture, total) | _multisampled(found, view, total) | _twice(capture, found, view, total)
+
+
+def samples(name: str) -> int:
+    """Samples per pixel that a name states, 1 where it states none."""
+    m = SAMPLES_RE.search(name[:400])
+    return int(m[1] or m[2]) if m else 1
+
+
+def _resolves(capture: Capture, total: float) -> Facts:
+    """Time of ranges that only resolve samples; {} in a frame without a sign of multisampling."""
+    own = np.nan_to_num(capture.self_ns)
+    where = np.array([bool(_RESOLVE_RE.search(str(n)[:400])) for n in capture.names])
+    if not where.any():
+        return {}
+    rows = np.flatnonzero(where & (own > 0))
+    rows = rows[np.argsort(-own[rows], kind="stable")]
+    text = ", ".join(f"“{capture.names[i]}” ({show(float(own[i]), 'ns')})" for i in rows[:_NAMED])
+    return {"frame.resolve_share": (float(own[rows].sum()) / total, text or "no timed resolve")}
+
+
+def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:
+    """Multisampled passes whose colour or depth units limit; {} where no pass is known to be multisampled."""
+    stated = _column(view, "target.samples")
+    known = [(p, n) for p in found if (n := _samples_of(p, stated)) > 1]
+    if not known:
+        return {}
+    busy = np.fmax(_column(view, "crop.throughput"), _column(view, "zrop.throughput"))
+    weights = np.nan_to_num(view.capture.self_ns)
+    bad = []
+    for p, n in known:
+        rows = p.rows[np.isfinite(busy[p.rows]) & (weights[p.rows] > 0)]
+        if len(rows) and float(np.average(busy[rows], weights=weights[rows])) > LOW:
+            bad.append((p, n))
+        elif not len(rows):
+            return {}  # whether they limit was not counted
+    if not bad:
+        none = "no multisampled pass at the limit of its colour or depth units"
+        return {"frame.msaa_share": (0.0, none), "frame.msaa_part": (0.0, none)}
+    bad.sort(key=lambda b: -b[0].time_ns)
+    time = sum(p.time_ns for p, _ in bad)
+    text = ", ".join(f"“{p.levels[-1] if p.levels else 'frame'}” ({n} samples)" for p, n in bad[:_NAMED])
+    part = sum(p.time_ns * (1 - 1 / n) for p, n in bad) / time
+    return {"frame.msaa_share": (time / total, text), "frame.msaa_part": (part, text)}
+
+
+def _samples_of(p: Pass, stated: Floats) -> int:
+    known = stated[p.rows][np.isfinite(stated[p.rows])]
+    return round(float(np.median(known))) if len(known) else max((samples(level) for level in p.levels), default=1)
+
+
+def _twice(capture: Capture, found: Sequence[Pass], view: View, total: float) -> Facts:
+    """Passes whose triangles, vertices, shaded pixels and draws are those of an earlier one; {} where these were not counted."""
+    if capture.frames is not None:  # each marker then stands for all frames
+        return {}
+    columns = [_column(view, m) for m in _SAME]
+    first: dict[tuple[float | None, ...], Pass] = {}
+    again: list[tuple[Pass, Pass]] = []
+    compared = False
+    for p in found:
+        counts = tuple(counted(c, p, capture.leaf) for c in columns)
+        prims, _, shaded, _ = counts
+        if not prims or not shaded or sum(c is not None for c in counts) < 3 or p.rest:
+            continue
+        compared = True
+        if prims >= MANY and (known := first.setdefault(counts, p)) is not p:
+            again.append((p, known))
+    if not compared:
+        return {}
+    if not again:
+        return {"frame.duplicate_share": (0.0, "no two passes with equal counts")}
+    again.sort(key=lambda b: -b[0].time_ns)
+    text = ", ".join(f"“{p.levels[-1]}” like “{k.levels[-1]}”" for p, k in again[:_NAMED])
+    return {"frame.duplicate_share": (sum(p.time_ns for p, _ in again) / total, text)}
+
+
+def _column(view: View, metric: str) -> Floats:
+    values: Floats = view[metric]
+    return values if is_column(values) else np.full(view.size, np.nan)

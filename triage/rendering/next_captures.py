@@ -1,0 +1,45 @@
+"""What to collect next in words: the missing counters, what they enable, and the command."""
+
+from __future__ import annotations
+
+from triage.document.missing_counters import CollectEntry
+from triage.document.summary import Summary
+from triage.ground.phrasing import plural
+from triage.ground.terminology import voice
+from triage.rendering.phrases import and_more, label
+
+MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
+
+
+def collect(b: CollectEntry) -> str:
+    """`enables 7 checks on 3 markers`."""
+    return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
+
+
+def collect_next(s: Summary, full: bool = False, room: int = MAX_COMMAND_CHARS) -> list[tuple[str, str]]:
+    """(sentence, command) of what to collect next: one command, once and last; "" for a sentence before it.
+
+    full: what each missing counter enables, each with its command where no single one collects them all. room: characters of a
+    command that collects them all.
+    """
+    spots, everything = s["blind"], s["collect_all"] or ""
+    if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
+        return []  # the command that decides stands above
+    if len(everything) > room:
+        everything = ""
+    one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
+    if one:
+        rules = {r for b in spots for r in b["rules"]}
+        some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated (missing counters). One run collects them:"
+        each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
+        return [*each, (checks, one)]
+    listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]
+    return listed if full or len(spots) < 2 else [*listed, (f"{plural(len(spots) - 1, 'more command')}: --full", "")]
+
+
+def missing(b: CollectEntry, most: int = 8) -> str:
+    """Labels of the metrics to collect."""
+    # several ids may share a label
+    names = list(dict.fromkeys(label(m) for m in b["missing"]))
+    return ", ".join(names[:most]) + and_more(len(names) - most)
