@@ -4,6 +4,7 @@ benchmarks/hard.py                     20 seeds of damage, 20,000 fuzz cases, 5,
 benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
 benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
 benchmarks/hard.py --only damage       damage, fuzz, leak, faults or engines alone
+benchmarks/hard.py --only spreadsheet  what spreadsheets, scripts and people do: three seeds, the silent ones printed
 benchmarks/hard.py --only damage --part 2/3    every third export, from the second on: three machines make the whole
 """
 
@@ -95,14 +96,17 @@ def faults() -> bool:
     """The fault matrix and the hostile texts, as the test suite holds them."""
     good = True
     for file, title in (
-        ("test_faults.py", "fault matrix"),
-        ("test_hostile.py", "hostile texts"),
-        ("test_package.py", "packaging"),
-        ("test_field_report.py", "field report: patterns, leaks, cache, links, redirects, devices"),
-        ("test_forged_reports.py", "reports and cubins that claim more than their bytes"),
-        ("test_forged_databases.py", "databases that claim more than their bytes"),
-        ("test_escapes.py", "escape sequences through every command"),
-        ("test_metamorphic.py", "what changes nothing"),
+        ("contracts/test_faults.py", "fault matrix"),
+        ("contracts/test_hostile.py", "hostile texts"),
+        ("repository/test_wheel.py", "packaging"),
+        ("contracts/test_robustness.py", "field report: patterns, leaks, cache, links, redirects, devices"),
+        ("contracts/test_forged_reports.py", "reports and cubins that claim more than their bytes"),
+        ("contracts/test_forged_databases.py", "databases that claim more than their bytes"),
+        ("contracts/test_terminal_escapes.py", "escape sequences through every command"),
+        ("contracts/test_metamorphic.py", "what changes nothing"),
+        ("rendering/test_template_bounds.py", "templates of strangers"),
+        ("commands/test_mcp.py", "paths and races of agents"),
+        ("products/test_project.py", "settings of strangers"),
     ):
         p = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-rA", f"tests/{file}"],
@@ -113,7 +117,7 @@ def faults() -> bool:
         )
         rows: dict[str, dict[str, int]] = {}
         for outcome, name in re.findall(
-            r"^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?tests/\w+\.py(?:::|:)(\w+)", p.stdout, re.MULTILINE
+            r"^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?tests/[\w/]+\.py(?:::|:)(\w+)", p.stdout, re.MULTILINE
         ):
             counts = rows.setdefault(name.removeprefix("test_").replace("_", " "), {})
             counts[outcome.lower()] = counts.get(outcome.lower(), 0) + 1
@@ -156,6 +160,45 @@ def damage(seeds: int, jobs: int, part: str) -> bool:
                 )
     print(f"damage: {len(silent)} silent changes in {sum(tally.values()):,} damaged exports ({len(damaging.KINDS)} kinds, {seeds} seeds, {read} exports, part {part}): "
           f"{tally['refused']:,} refused, {tally['remarked']:,} remarked, {tally['same']:,} with the same values; {time.monotonic() - began:.0f} s")  # fmt: skip
+    return not silent
+
+
+def spread(seed: fuzzing.Seed, seeds: int) -> list[Any]:
+    """Outcomes of what spreadsheets do to one export."""
+    from tests.helpers import damage as damaging
+    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(damaging.campaign(seed, Path(folder) / "case", seeds, SPREADSHEET_KINDS))
+
+
+def spreadsheet(seeds: int, jobs: int, part: str) -> bool:
+    """Every kind of a spreadsheet's damage to every export; False where a kind that must be noticed was not.
+
+    Kinds of PLAUSIBLE figures (SECURITY.md) are counted apart: nothing but a second figure can tell them.
+    """
+    from tests.conftest import CORPUS, SAMPLES
+    from tests.helpers import damage as damaging
+    from tests.helpers.spreadsheet_damage import PLAUSIBLE, SPREADSHEET_KINDS
+
+    began, tally = time.monotonic(), collections.Counter[tuple[str, str]]()
+    number, parts = map(int, part.split("/"))
+    found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers:
+        for outcomes in workers.map(spread, found, [seeds] * len(found)):
+            for o in outcomes:
+                tally[o.kind, o.how] += 1
+                if o.how == "silent" and o.kind not in PLAUSIBLE:
+                    print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
+    hows = ("refused", "remarked", "same", "missing", "silent")
+    for kind in (k.__name__ for k in SPREADSHEET_KINDS):
+        told = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
+        print(f"  {kind:24} {told}{' (plausible)' if kind in PLAUSIBLE else ''}")
+    every = {how: sum(n for (_, h), n in tally.items() if h == how) for how in hows}
+    silent = sum(n for (kind, how), n in tally.items() if how == "silent" and kind not in PLAUSIBLE)
+    print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(SPREADSHEET_KINDS)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
+          f"{', '.join(f'{n:,} {how}' for how, n in every.items())}; {silent} silent beside plausible figures; {time.monotonic() - began:.0f} s")  # fmt: skip
     return not silent
 
 
@@ -215,7 +258,7 @@ def main() -> None:
     parser.add_argument("--nightly", type=int, metavar="N", help="fuzz N cases, without a time budget")
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
     parser.add_argument("--case", type=int, help="repeat one case")
-    parser.add_argument("--only", choices=["damage", "fuzz", "leak", "faults", "engines"])
+    parser.add_argument("--only", choices=["damage", "spreadsheet", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="damage every N-th export only, from the K-th on")
     parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
@@ -227,6 +270,8 @@ def main() -> None:
     good = True
     if a.only in (None, "damage"):
         good &= damage(a.seeds, a.jobs, a.part)
+    if a.only == "spreadsheet":  # by itself: it lists what is known to pass, too
+        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part)
     if a.only in (None, "fuzz"):
         good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
     if a.only in (None, "leak"):

@@ -14,21 +14,24 @@
 set -uo pipefail
 : "${TRIAGE_CAPTURES:?say which captures: TRIAGE_CAPTURES=\"out/*.csv\"}"
 history=${TRIAGE_HISTORY:-triage-history.sqlite} out=${TRIAGE_OUT:-triage-out} triage=${TRIAGE:-triage}
-mkdir -p "$out" || exit 2
+mkdir -p -- "$out" || exit 2
+# two jobs of one machine take turns: each judges its own build, and no report is another job's
+if command -v flock >/dev/null; then exec 9>"$out/.lock" && flock -w 3600 9 || { echo "triage-ci: $out is in use" >&2; exit 2; }; fi
 
 shopt -s nullglob globstar
 # shellcheck disable=SC2206  # a pattern is meant to become several words
 captures=($TRIAGE_CAPTURES)
 [ ${#captures[@]} -gt 0 ] || { echo "triage-ci: no captures match $TRIAGE_CAPTURES" >&2; exit 2; }
 
-which=(--history "$history")
-[ -z "${TRIAGE_SCOPE:-}" ] || which+=(--scope "$TRIAGE_SCOPE")
-$triage history add "${captures[@]}" "${which[@]}" || exit 2
+which=("--history=$history")
+[ -z "${TRIAGE_SCOPE:-}" ] || which+=("--scope=$TRIAGE_SCOPE")
+# behind `--`: a capture may be called like an option
+$triage history add "${which[@]}" -- "${captures[@]}" || exit 2
 
 gate=("${which[@]}")
-[ -z "${TRIAGE_AGAINST:-}" ] || gate+=(--against "$TRIAGE_AGAINST")
+[ -z "${TRIAGE_AGAINST:-}" ] || gate+=("--against=$TRIAGE_AGAINST")
 [ -z "${TRIAGE_STRICT:-}" ] || gate+=(--strict)
-[ -z "${TRIAGE_ALLOWED:-}" ] || gate+=(--fail-on-regression "$TRIAGE_ALLOWED")
+[ -z "${TRIAGE_ALLOWED:-}" ] || gate+=("--fail-on-regression=$TRIAGE_ALLOWED")
 $triage history gate "${gate[@]}"
 code=$?
 [ $code -le 1 ] || exit $code
@@ -39,9 +42,9 @@ done
 
 if [ -n "${TRIAGE_COMMENT:-}" ] && [ -n "${TRIAGE_NUMBER:-}" ]; then
   address=()
-  [ -z "${TRIAGE_URL:-}" ] || address=(--url "$TRIAGE_URL")
+  [ -z "${TRIAGE_URL:-}" ] || address=("--url=$TRIAGE_URL")
   # a comment that cannot be posted (a pull request from a fork has no token) changes no verdict
-  $triage history comment "$out/comment.md" --post "$TRIAGE_COMMENT" --project "${TRIAGE_PROJECT:-}" --number "$TRIAGE_NUMBER" \
-    --key "${TRIAGE_SCOPE:-gate}" "${address[@]}" --send || echo "triage-ci: the comment was not posted" >&2
+  $triage history comment --post="$TRIAGE_COMMENT" --project="${TRIAGE_PROJECT:-}" --number="$TRIAGE_NUMBER" \
+    --key="${TRIAGE_SCOPE:-gate}" "${address[@]}" --send -- "$out/comment.md" || echo "triage-ci: the comment was not posted" >&2
 fi
 exit $code

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ def tools(tmp_path: Path) -> Tools:
 def test_paths_outside_are_refused(tools: Tools, path: str) -> None:
     (tools.folders[0].parent / "out.csv").write_text("x")
     with pytest.raises(TriageError):
-        tools.allowed(path)
+        tools.facts(path)
 
 
 def test_links_that_lead_outside_are_refused(tools: Tools, tmp_path: Path) -> None:
@@ -218,20 +219,78 @@ def test_links_that_lead_outside_are_refused(tools: Tools, tmp_path: Path) -> No
     (inside / "way").symlink_to(tmp_path)
     for path in ("link.csv", "folder", "way", "way/out.csv"):
         with pytest.raises(TriageError, match="outside the allowed folders"):
-            tools.allowed(path)
+            tools.facts(path)
     # nor what is read together with a file that lies inside
-    (inside / "pmc_perf.csv").write_text("x")
-    assert tools.allowed("pmc_perf.csv")
+    table(inside / "pmc_perf.csv")
+    assert tools.facts("pmc_perf.csv")["facts"]
     (inside / "sysinfo.csv").symlink_to(tmp_path / "out.csv")
-    with pytest.raises(TriageError):
-        tools.allowed("pmc_perf.csv")
+    with pytest.raises(TriageError, match="outside the allowed folders"):
+        tools.facts("pmc_perf.csv")
 
 
 def test_a_prefix_of_a_name_is_another_folder(tools: Tools, tmp_path: Path) -> None:
     (tmp_path / "inside-out").mkdir()
     table(tmp_path / "inside-out" / "a.csv")
     with pytest.raises(TriageError):
-        tools.allowed("../inside-out/a.csv")
+        tools.facts("../inside-out/a.csv")
+
+
+@pytest.mark.parametrize("swapped", ["file", "folder", "export"])
+def test_a_race_of_links_reads_nothing_outside(tools: Tools, tmp_path: Path, swapped: str) -> None:
+    """Names inside are swapped for links to the outside, all the time; a minute of it: TRIAGE_RACE=60."""
+    inside, outside = tools.folders[0], tmp_path / "outside"
+    for place, word in ((inside / "d", "open"), (outside, "secret")):
+        place.mkdir()
+        table(place / "a.csv")
+        (place / "a.csv").write_text((place / "a.csv").read_text().replace("Pass", word))
+    target = inside / "d" / "a.csv" if swapped == "file" else inside / "d"
+    aim = outside / "a.csv" if swapped == "file" else outside
+    code = """if True:
+        import os, sys
+        target, aim = sys.argv[1:]
+        while os.getppid() != 1:
+            os.symlink(aim, target + ".new")
+            os.rename(target, target + ".kept")
+            os.rename(target + ".new", target)
+            os.unlink(target)
+            os.rename(target + ".kept", target)
+    """
+    racer = subprocess.Popen([sys.executable, "-c", code, str(target), str(aim)])
+    answers = refused = 0
+    until = time.monotonic() + float(os.environ.get("TRIAGE_RACE", "1.2"))
+    try:
+        while time.monotonic() < until:
+            try:
+                said = json.dumps(tools.facts("d" if swapped == "export" else "d/a.csv", count=5))
+                answers += 1
+            except (TriageError, OSError) as e:
+                said, refused = str(e), refused + 1
+            assert "secret" not in said.replace("secret.csv", "")
+    finally:
+        racer.kill()
+        racer.wait()
+    assert answers + refused > 3
+
+
+def test_arguments_are_bounded(tools: Tools) -> None:
+    table(tools.folders[0] / "a.csv")
+    began = time.process_time()
+    for ask in (
+        lambda: tools.facts("a.csv", metric="[" * 20_000), lambda: tools.explain("x" * 20_000), lambda: tools.brief("a.csv", marker="*" * 20_000),
+        lambda: tools.compare(["a.csv"] * 99, ["a.csv"]), lambda: tools.diagnose("a/" * 9_999), lambda: tools.facts("a.csv", metric="[" * 999),
+    ):  # fmt: skip
+        with suppress(TriageError):
+            assert not ask()["facts"]
+    assert time.process_time() - began < 5
+
+
+def test_answers_name_the_capture_not_its_copy(tools: Tools) -> None:
+    table(tools.folders[0] / "a.csv")
+    (tools.folders[0] / "b.csv").write_text("nothing")
+    with pytest.raises(TriageError) as e:
+        tools.facts("b.csv")
+    assert str(e.value).startswith(f"{tools.folders[0]}/b.csv: ")
+    assert f"{tools.folders[0]}/a.csv" in tools.brief("a.csv") or "triage-" not in tools.brief("a.csv")
 
 
 @pytest.mark.slow

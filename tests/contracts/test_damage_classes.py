@@ -193,3 +193,19 @@ def test_a_damaged_peak_is_said_before_the_device_s_own_takes_its_place(tmp_path
     assert "companion-left-out" not in checks(folder)
     (folder / "roofline.csv").write_text(f"device,HBMBw\n{row}\n1,1210\n", "utf-8")
     assert checks(folder) & {"companion-left-out", "not-a-number", "not-finite"}
+
+
+# what a second figure tells must be noticed, whatever the place: a slice of `benchmarks/hard.py --only spreadsheet`
+TWICE_SAID = ("nsys-kernels/", "rocprofv3-stats/", "nvprof-summary/")
+NOTICED = ("thousandfold", "hundredfold", "zeroed", "empty_name", "doubled_row", "total_row", "merged_cells", "error_cell", "spaced_thousands", "trailing_blank", "shifted_left")  # fmt: skip
+
+
+@pytest.mark.parametrize("label", TWICE_SAID)
+def test_spreadsheet_damage_is_noticed_where_figures_stand_twice(tmp_path: Path, label: str) -> None:
+    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
+
+    kinds = tuple(k for k in SPREADSHEET_KINDS if k.__name__ in NOTICED)
+    (seed,) = (s for s in damage.exports(SAMPLES) if s.label.startswith(label))
+    silent = [o for o in damage.campaign(seed, tmp_path / "case", 4, kinds) if o.how == "silent"]
+    # of a longest or shortest time, a figure between the others is as good as the right one
+    assert [o for o in silent if "time_" not in o.what] == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import SAMPLES
 from triage.capture.source import Source
 from triage.dialects.tables import database as module
 from triage.dialects.tables.database import Database
@@ -59,8 +60,11 @@ def forge(path: Path, table: str, levels: int, fan: int = 200, page: int = 4096)
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [3, 8])
 @pytest.mark.parametrize("table", [KERNELS, "StringIds"])
-def test_pages_that_stand_for_more_rows_than_there_are_bytes(tmp_path: Path, table: str, levels: int) -> None:
+def test_pages_that_stand_for_more_rows_than_there_are_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, levels: int
+) -> None:
     """Two hundred to the eighth rows in a file of 60 KB: reading ends after a bounded number of instructions."""
+    monkeypatch.setattr("triage.dialects.tables.database.MAX_CHECKED_BYTES", 0)  # else the pages themselves tell
     path = tmp_path / "a.sqlite"
     small(path, "id integer, value text").close()
     assert len(reader.read(str(path)).names) == 40
@@ -99,3 +103,26 @@ def test_many_names_are_found_in_one_reading(tmp_path: Path) -> None:
     assert database.strings("StringIds", np.arange(1, 50_000))[49_999] == "k49999"
     assert database.strings("StringIds", np.array([3, 59_999, 70_000])) == {3: "kernel3", 59_999: "k59999"}
     assert database.meter.used < 3_000_000
+
+
+@pytest.mark.parametrize("kind", ["cut", "cut at a page", "mended header", "swapped pages", "zeroed end"])
+def test_a_cut_or_mixed_up_database_is_refused(tmp_path: Path, kind: str) -> None:
+    data = bytearray((SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite").read_bytes())
+    page = int.from_bytes(data[16:18], "big")
+    count = len(data) // page
+    if kind == "cut":
+        del data[-100:]
+    elif kind == "cut at a page":
+        del data[-page:]
+    elif kind == "mended header":
+        del data[-page:]
+        data[28:32] = (count - 1).to_bytes(4, "big")
+    elif kind == "swapped pages":
+        a, b = data[page * 40 : page * 41], data[page * 60 : page * 61]
+        data[page * 40 : page * 41], data[page * 60 : page * 61] = b, a
+    else:
+        data[-page // 2 :] = bytes(page // 2)
+    (tmp_path / "a.sqlite").write_bytes(data)
+    with pytest.raises(BadCapture, match=r"cut database|damaged SQLite") as e:
+        reader.read(str(tmp_path / "a.sqlite"))
+    assert "\n" not in str(e.value)

@@ -28,7 +28,7 @@ from triage.reading import reader
 DAMAGE = frozenset(
     ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
      "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "tables-left-out", "calls-by-table", "columns-disagree")
+     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree")
 )  # fmt: skip
 
 SEEDS = 20  # of every kind on every export
@@ -386,9 +386,22 @@ def same(a: Read, b: Read) -> str:
     return "" if a.frame_ns == b.frame_ns else f"frame {a.frame_ns:g} -> {b.frame_ns:g}"
 
 
+def only_missing(a: Read, b: Read) -> bool:
+    """True if the second reading lacks figures of the first and says nothing else: reports call them not measured."""
+    if a.names != b.names or a.frame_ns != b.frame_ns or not set(b.facts) <= set(a.facts):
+        return False
+    for metric, x in a.facts.items():
+        y = np.array(b.facts.get(metric, (np.nan,) * len(x)))
+        if not (np.isnan(y) | np.isclose(x, y, rtol=1e-6, atol=0)).all() or (
+            metric == "gpu.time" and np.isnan(y).any()
+        ):
+            return False
+    return True
+
+
 @dataclass(slots=True)
 class Outcome:
-    """How one damaged export was taken: `refused`, `remarked`, `same` or `silent`, and what changed."""
+    """How one damaged export was taken: `refused`, `remarked`, `same`, `missing` (see only_missing) or `silent`, and what changed."""
 
     label: str
     kind: str
@@ -433,5 +446,6 @@ def campaign(
             elif got.remarks - whole.remarks:
                 yield Outcome(seed.label, kind.__name__, number, "remarked")
             else:
-                yield Outcome(seed.label, kind.__name__, number, "silent", what)
+                how = "missing" if kinds is not KINDS and only_missing(whole, got) else "silent"
+                yield Outcome(seed.label, kind.__name__, number, how, what)
     shutil.rmtree(folder, ignore_errors=True)

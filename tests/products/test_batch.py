@@ -163,7 +163,7 @@ def test_killed_half_way_and_resumed_gives_the_same_bytes(tmp_path: Path) -> Non
     for path in (tmp_path / "killed").rglob("*"):
         if path.is_file() and path.suffix == ".json":
             assert path.read_text().rstrip().endswith("}"), f"{path} is half-written"
-    (tmp_path / "killed" / "reports" / ".left.json.abc.part").write_text("half")
+    (tmp_path / "killed" / "reports" / ".left.json.0123abcd.part").write_text("half")
     again = subprocess.run([*command, "-o", "killed", "--resume"], cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "kept from before" in again.stderr

@@ -341,6 +341,9 @@ def test_globs_over_markers() -> None:
         "create trigger t after insert on run begin delete from run; end",
         "create view v as with recursive n(x) as (select 1 union all select x + 1 from n) select x from n",
         "create virtual table f using fts5(x)",
+        "create unique index u on build (branch)",
+        "create table other (x)",
+        "create index i on run (path)",
     ],
 )
 def test_nothing_of_a_strangers_history_is_run(tmp_path: Path, sql: str) -> None:

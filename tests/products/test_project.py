@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -234,3 +236,45 @@ def test_globs() -> None:
     path = ["Frame", "Shadows", "Cascade 2"]
     assert all(matches(path, g) for g in ("shadows", "Cascade*", "Frame/Shadows/*", "frame/shadows", "*"))
     assert not any(matches(path, g) for g in ("Shadow", "Shadows/Cascade 3", ""))
+
+
+def test_what_the_file_changed_is_named_in_every_report(home: Path) -> None:
+    (home / "triage.toml").write_text('[thresholds]\n"uncoalesced-global-loads.tolerable" = "40%"\n')
+    for name in ("terminal", "json", "html", "markdown"):
+        text = " ".join(verbs("diagnose", SAMPLES / "generic" / "p3_workloads_v2.csv", "-f", name).stdout.split())
+        assert "settings from" in text and "uncoalesced-global-loads.tolerable=40%" in text.replace("\\", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners")
+def test_settings_of_another_user_are_passed_over_and_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "triage.toml").write_text('scope = "game"\n')
+    (home / "other.toml").write_text('scope = "named"\n')
+    uid = os.stat(home).st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: uid + 1 if uid else 1)
+    monkeypatch.setattr(project, "ROOT", -1)
+    assert project.load(TODAY, home, {}) == project.Project()
+    assert [line.partition(":")[0] for line in project.passed_over(home, {})] == [str(home / "triage.toml")]
+    assert project.load(TODAY, home, {}, str(home / "other.toml")).scope == "named"
+
+
+def test_outside_of_a_repository_only_the_folder_itself_counts(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "triage.toml").write_text('scope = "above"\n')
+    assert project.load(TODAY, tmp_path / "a", {}) == project.Project()
+    assert project.load(TODAY, tmp_path, {}).scope == "above"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".".join(["a"] * 40_000) + " = 1", "[" + ".".join(["a"] * 40_000) + "]", 'x = {"b" . ' + " . ".join(["a"] * 20_000) + " = 1}",
+        "a = " + "[" * 50_000, "a = " + "{b = " * 20_000, "a = " + "9" * 9_000, '"""' + '\\"""' * 20_000 + "\\", "'" * 99_999, "a = 1\n" * 20_000,
+        "[[" + ".".join(["a"] * 13) + "]]", "# " + "." * 99_999 + "\nscope = 1", "x = '" + "[" * 9_999 + "'",
+    ],
+)  # fmt: skip
+def test_hostile_settings_end_in_a_line_at_once(home: Path, text: str) -> None:
+    (home / "triage.toml").write_text(text)
+    began = time.process_time()
+    with pytest.raises(TriageError) as e:
+        project.load(TODAY, home, {})
+    assert time.process_time() - began < 1 and len(str(e.value)) < 1_000

@@ -401,3 +401,11 @@ def test_markdown_has_no_blank_heading_and_no_place_that_is_none(sample: str) ->
     heads = re.findall(r"<thead>(.*?)</thead>", MarkdownIt().enable("table").render(written), re.DOTALL)
     assert heads and all(re.search(r"<th[^>]*>[^<]", head) for head in heads)
     assert "Where: `frame`" not in written and "Where: frame" not in text(diagnosed(str(SAMPLES / sample)), "jira")
+
+
+def test_full_width_formulas_and_mentions_in_html_are_inert() -> None:
+    from triage.rendering.escape import unmentioned
+    from triage.rendering.findings_csv import inert
+
+    assert [inert(c + "SUM(A1)")[0] for c in "=+-@＝＋－＠"] == ["'"] * 8
+    assert unmentioned("@org/team fixes #12, a@ b") == "@\u200borg/team fixes #\u200b12, a@ b"

@@ -54,6 +54,20 @@ def captures(home: Path, factor: float, seed: int) -> None:
         capture(home / "out" / f"{r}.csv", {k: v * noise.gauss(1, 0.003) for k, v in times.items()}, frame=seed * 9 + r)
 
 
+@needs_bash
+def test_a_capture_called_like_an_option_is_a_capture(tmp_path: Path) -> None:
+    (tmp_path / "--label=x.csv").write_text("")
+    done = ci(tmp_path, "good", TRIAGE="echo", TRIAGE_CAPTURES="*.csv", TRIAGE_SCOPE="--all")
+    assert done.stdout.splitlines()[0].endswith("--scope=--all -- --label=x.csv")
+
+
+def test_one_scope_restores_no_other(tmp_path: Path) -> None:
+    steps = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    for given in (s["with"] for s in steps if "cache" in s.get("uses", "")):
+        for key in (given["key"], given.get("restore-keys", given["key"])):
+            assert key.replace("${{ toJSON(inputs.scope) }}", '"game"').startswith('triage-history-"game"-')
+
+
 @pytest.mark.slow
 @needs_bash
 def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> None:

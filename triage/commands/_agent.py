@@ -23,6 +23,7 @@ from triage.commands._agent_answers import (
     NextCaptureAnswer,
     OccupancyAnswer,
 )
+from triage.commands._allowed import MAX_FILES, confined, copied
 from triage.document.entries import FindingEntry
 from triage.ground.errors import TriageError
 from triage.products.batch import find
@@ -30,7 +31,6 @@ from triage.products.settings import Settings
 
 MAX_ANSWER_CHARS = 12_000
 MAX_TEXT_CHARS = 600  # of one text in an answer
-MAX_FILES = 2_000  # entries of a folder
 STEP: ContextVar[Callable[[str], None]] = ContextVar(
     "STEP", default=lambda step: None
 )  # told of each step of long work
@@ -45,32 +45,6 @@ class Tools:
     _doctor: Any = None
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
-    def allowed(self, path: str) -> str:
-        """The real path of a capture inside an allowed folder; raises TriageError for other paths.
-
-        Links are resolved first, also those inside a folder that is an export.
-        """
-        if not path or "\0" in path or "://" in path or path == "-":
-            raise TriageError(f"{path[:80]!r}: not a local file", "name a file below the allowed folders")
-        first = self.folders[0]
-        real = Path(os.path.realpath(first / Path(path).expanduser()))
-        inside = [real]
-        if real.is_dir():
-            for here, folders, files in os.walk(real):
-                inside += [Path(os.path.realpath(os.path.join(here, name))) for name in (*folders, *files)]
-                if len(inside) > MAX_FILES:
-                    raise TriageError(f"{path[:200]}: too many files for one export", "name the capture itself")
-        elif real.is_file():
-            # companions, read together with the export
-            together = find.companions([real.name, *os.listdir(real.parent)])
-            inside += [Path(os.path.realpath(real.parent / name)) for name in together]
-        if not all(any(p.is_relative_to(folder) for folder in self.folders) for p in inside):
-            raise TriageError(
-                f"{path[:200]}: outside the allowed folders",
-                f"allowed: {', '.join(str(f) for f in self.folders)}",
-            )
-        return str(real)
-
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         from dataclasses import replace
 
@@ -82,12 +56,13 @@ class Tools:
             if self._doctor is None:
                 self._doctor = self.settings.diagnoser()
             STEP.get()("reading")
-            capture = settings.read(self.allowed(path))
+            capture = settings.read(copied(path))
             STEP.get()("diagnosing")
             d = self._doctor.diagnose([capture])
             STEP.get()("writing")
-            return accepted.apply(assembling.bundle(d, ways=False), settings.accepted)
+            return accepted.apply(assembling.bundle(d, ways=False), settings.accepted, settings.project_note)
 
+    @confined
     def brief(self, path: str, device: str = "", marker: str = "") -> str:
         """Per workload the verdict, the numbers that decide with absolute counts, what is ruled out and what is missing.
 
@@ -99,6 +74,7 @@ class Tools:
         formats.render(self._diagnosed(path, device, marker), "brief", parts.append)
         return _text("".join(parts))
 
+    @confined
     def diagnose(self, path: str, start: int = 1, count: int = 5, device: str = "", marker: str = "") -> DiagnoseAnswer:
         """The to-do list of a capture: what to fix first, the time it saves, why, and how to verify it.
 
@@ -123,6 +99,7 @@ class Tools:
         items = [_item(i, b.findings) for i in causes[max(0, start - 1) : max(0, start - 1) + max(1, min(count, 20))]]
         return cast(DiagnoseAnswer, _fit({**head, "todo": items}, "todo", len(causes) - max(0, start - 1)))
 
+    @confined
     def explain(self, name: str, path: str = "", marker: str = "") -> str:
         """What a rule, cause, metric or term means; with `path`: why a cause is or is not named there, the conditions of a
         rule with that capture's values, or the findings of a marker."""
@@ -133,10 +110,11 @@ class Tools:
             return _text(explain.text_of(name, book))
         from dataclasses import replace
 
-        capture = replace(self.settings, marker=marker).read(self.allowed(path))
+        capture = replace(self.settings, marker=marker).read(copied(path))
         with self._busy:
             return _text(explain.text_on(name, capture, path, self.settings, book))
 
+    @confined
     def compare(self, before: list[str], after: list[str], count: int = 10) -> CompareAnswer:
         """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
         from triage.products.compare import comparing, headline
@@ -148,7 +126,7 @@ class Tools:
             sides.append([])
             for p in side:
                 STEP.get()(f"reading {p}")
-                sides[-1].append(self.settings.read(self.allowed(p)))
+                sides[-1].append(self.settings.read(copied(p)))
         STEP.get()("comparing")
         with self._busy:
             if self._doctor is None:
@@ -174,6 +152,7 @@ class Tools:
         }
         return cast(CompareAnswer, _fit({**head, "pairs": listed}, "pairs", doc["totals"]["pairs"]))
 
+    @confined
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> FactsAnswer:
         """Values of metrics (a glob) per workload of a capture, in canonical units."""
         from dataclasses import replace
@@ -182,7 +161,7 @@ class Tools:
 
         from triage import schema
 
-        c = replace(self.settings, marker=marker).read(self.allowed(path))
+        c = replace(self.settings, marker=marker).read(copied(path))
         wanted = [m for m in c.facts if fnmatch.fnmatchcase(m, metric)]
         rows = [
             {"workload": str(c.names[w])[:120], "metric": m, "value": float(c.facts[m][w]), "unit": schema.get(m).unit}
@@ -203,6 +182,7 @@ class Tools:
             _fit({**head, "facts": rows[first : first + max(1, min(count, 200))]}, "facts", len(rows) - first),
         )
 
+    @confined
     def occupancy(
         self, arch: str, threads: int, registers: int, shared: int = 0, sgprs: int | None = None
     ) -> OccupancyAnswer:
@@ -212,6 +192,7 @@ class Tools:
         now = occupancy(arch, threads=threads, registers=registers, shared=shared, sgprs=sgprs)
         return cast(OccupancyAnswer, now.to_dict())
 
+    @confined
     def next_capture(self, path: str, device: str = "") -> NextCaptureAnswer:
         """Missing counters, the command that collects them, and the rules that need them."""
         from triage.document.missing_counters import missing_counters
@@ -234,11 +215,9 @@ class Tools:
         """Captures below the allowed folders, as the tools take them: those of the first folder relative to it."""
         first, out = self.folders[0], list[str]()
         for found in find.gather([str(f) for f in self.folders]).captures[:MAX_FILES]:
-            try:
-                real = Path(self.allowed(found.path))
-            except TriageError:
-                continue
-            out.append(str(real.relative_to(first)) if real.is_relative_to(first) else str(real))
+            real = Path(os.path.realpath(found.path))
+            if any(real.is_relative_to(folder) for folder in self.folders):
+                out.append(str(real.relative_to(first)) if real.is_relative_to(first) else str(real))
         return out
 
     def causes(self) -> list[dict[str, str]]:

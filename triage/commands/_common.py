@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypedDict
 
 import click
@@ -103,6 +104,13 @@ reading = stack(
         help=f"Maximum size of a decompressed file, such as 2G (default {BYTES >> 30}G).",
     ),
 )
+config = _reading(
+    "--config",
+    type=_types.PathType("file"),
+    default="",
+    metavar="FILE",
+    help="Project settings (default: triage.toml here or above, within the repository); off: none.",
+)
 
 
 def _chosen(option: str, text: str) -> Decorator:
@@ -167,10 +175,14 @@ def settings(*groups: Decorator) -> Decorator:
         def command(**given: Any) -> object:  # each value is what its option's type parsed
             from dataclasses import fields
 
+            from triage.commands._stderr import complain
             from triage.products import project
             from triage.products.settings import Settings
 
-            known = project.load(datetime.now(UTC).date())
+            named = given.pop("config")
+            for line in project.passed_over(Path.cwd(), named=named):
+                complain(f"note: {line}")
+            known = project.load(datetime.now(UTC).date(), named=named)
             # the command line overrides files
             pairs = dict(known.columns) | dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
             values = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
@@ -181,12 +193,13 @@ def settings(*groups: Decorator) -> Decorator:
                 values["sets"] = (*known.sets, *values["sets"])
             values["needs"] = (*values.get("needs", ()), *known.needs)
             values["scope"] = values.get("scope") or known.scope
+            values["project_note"] = known.changes()
             for name in ("budgets", "owners", "accepted"):
                 values[name] = getattr(known, name)
             chosen = Settings(mapping=tuple(pairs.items()), **values)
             chosen.add_dialects()
             return f(**given, settings=chosen)
 
-        return stack(*groups)(command)
+        return stack(*groups, config)(command)
 
     return apply

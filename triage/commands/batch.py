@@ -73,16 +73,24 @@ def command(
 
     writing.in_reach(Path(output).parent)
     gathered = find.gather(paths, output)
-    if gathered.other:
-        complain(f"note: {plural(gathered.other, 'file')} ignored: not a profiler export")
+    if gathered.passed:
+        complain(f"note: {plural(len(gathered.passed), 'file')} ignored: not a profiler export (errors.csv)")
     if not gathered.captures:
-        raise CaptureError(f"{', '.join(paths)}: no captures found", "name files, or a folder with captures")
+        ignored = f" (ignored: {'; '.join(f'{p}: {why}' for p, why in gathered.passed[:2])})" if gathered.passed else ""
+        raise CaptureError(f"{', '.join(paths)}: no captures found{ignored}", "name files, or a folder with captures")
     # the cores of this process, which in a container are fewer than the machine's
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     show = _Bar if sys.stderr.isatty() else _Lines
     with show(len(gathered.captures)) as progress:
         done = run.run(
-            gathered.captures, settings, Path(output), jobs=jobs or cores, resume=resume, dask=dask, progress=progress
+            gathered.captures,
+            settings,
+            Path(output),
+            jobs=jobs or cores,
+            resume=resume,
+            dask=dask,
+            progress=progress,
+            passed=gathered.passed,
         )
     if done.errors and not done.captures:  # the error of each file is printed already
         if len(done.errors) > 1:

@@ -123,7 +123,9 @@ def command(
             _opinions(diagnosis, form, output, settings)
             return 2 if skipped else 0
         shown.step = "looking up the evidence"
-        bundle = accepted.apply(assembling.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted)
+        bundle = accepted.apply(
+            assembling.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted, settings.project_note
+        )
         whole = [(budgets.WHOLE, target)] if target else []
         kept = [entry for entry in settings.budgets if not whole or entry[0].lower() != budgets.WHOLE]
         bundle = budgets.apply(bundle, [*whole, *kept], settings.owners)

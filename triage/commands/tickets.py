@@ -114,7 +114,7 @@ def command(
     d = doctor.diagnose(join.joined(captures, settings.marker))
     for note in d.notes:
         complain(f"note: {note}")
-    bundle = accepted.apply(assembling.bundle(d), settings.accepted)
+    bundle = accepted.apply(assembling.bundle(d), settings.accepted, settings.project_note)
     bundle = budgets.apply(bundle, settings.budgets, settings.owners)
     found = compose.make(bundle, settings.scope, min_saving, old, settings.owners)
     for t in found:

@@ -18,7 +18,11 @@ class TooLarge(ValueError):
 def read(path: Path, most: int) -> bytes:
     """All bytes of a file or pipe; raises OSError for what is neither, or a pipe nobody writes into, TooLarge beyond `most`."""
     # not blocking: to open a pipe without a writer would wait for ever
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    return read_handle(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), most)
+
+
+def read_handle(handle: int, most: int) -> bytes:
+    """Return the same of what was opened without blocking; the descriptor is closed."""
     with open(handle, "rb", buffering=0) as f:
         mode = os.fstat(handle).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):

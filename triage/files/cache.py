@@ -52,6 +52,15 @@ def stamp(files: Iterable[Path]) -> str:
     return h.hexdigest()
 
 
+def digest(files: Iterable[Path]) -> str:
+    """Names what is made from these files by this Python, by their content: for a few small ones."""
+    h = hashlib.sha256(sys.version.encode())
+    for file in sorted(files):
+        data = file.read_bytes()
+        h.update(f"{file.name} {len(data)}\n".encode() + data)
+    return h.hexdigest()
+
+
 def recall(name: str) -> bytes | None:
     """What was kept under a name, if it is whole and nobody else can have written it."""
     data = b""

@@ -16,18 +16,20 @@ from triage.rendering import phrases
 GROWN = 1.25  # house judgement: a quarter more than was accepted is another matter
 
 
-def apply(b: Bundle, accepted: Sequence[Accepted]) -> Bundle:
+def apply(b: Bundle, accepted: Sequence[Accepted], project: str = "") -> Bundle:
     """The bundle with `accepted` on the items that a project has accepted, and a note that counts them.
+
+    project: what else the project's settings change, a note as well.
 
     An acceptance for a marker covers an item only where all its workloads are below that marker. An expired one, or
     one whose item has grown, is said and covers nothing.
     """
-    if not accepted:
+    if not accepted and not project:
         return b
     paths = {w["id"]: [*w["path"], w["name"]] for w in b.workloads}
     todo = [_item(i, accepted, paths) for i in b.todo]
     scopes = [(name, mine, [_item(i, accepted, paths) for i in items]) for name, mine, items in b.scopes]
-    said = _notes(todo)
+    said = [*([project] if project else []), *_notes(todo)]
     if not said:
         return replace(b, todo=todo, scopes=scopes)
     frame: FrameEntry = {**b.frame, "notes": [*b.frame["notes"], *said]}

@@ -50,12 +50,13 @@ def watch(
     done: dict[str, State] = {}
     look = 0
     while rounds is None or look < rounds:
-        found = find.gather(folders, str(out)).captures
+        gathered = find.gather(folders, str(out))
+        found = gathered.captures
         now = {f.path: state(f.path) for f in found}
         # a file that is still being written looks different a moment later, and one that is empty is not begun
         ready = [f for f in found if now[f.path] and now[f.path] == seen.get(f.path) and _begun(now[f.path])]
         if any(done.get(f.path) != now[f.path] for f in ready):
-            told_of = _round(ready, settings, out, jobs, progress)
+            told_of = _round(ready, settings, out, jobs, progress, gathered.passed)
             done = {f.path: now[f.path] for f in ready}
             if told:
                 told(told_of)
@@ -69,6 +70,13 @@ def _begun(files: State) -> bool:
     return any(size for _, size, _ in files)
 
 
-def _round(ready: Sequence[Found], settings: Settings, out: Path, jobs: int, progress: Progress | None) -> Batch:
+def _round(
+    ready: Sequence[Found],
+    settings: Settings,
+    out: Path,
+    jobs: int,
+    progress: Progress | None,
+    passed: Sequence[tuple[str, str]],
+) -> Batch:
     # all that is complete, not only the new: the index and the tables are those of a batch over all of them
-    return run.run(ready, settings, out, jobs=jobs, resume=True, progress=progress)
+    return run.run(ready, settings, out, jobs=jobs, resume=True, progress=progress, passed=passed)

@@ -22,7 +22,8 @@
     saves_ms = 0.3                      # optional: listed again when it saves a quarter more
 
 What the command line says goes before. The file is looked for here and in the folders above, up to the repository's
-root; TRIAGE_CONFIG names another one, TRIAGE_CONFIG=off none.
+root; outside of a repository only here. One that another user owns is passed over, as git does. `--config FILE` or
+TRIAGE_CONFIG names another one, `off` none.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -42,7 +44,9 @@ from triage.files import bounded
 from triage.ground.errors import TriageError
 from triage.reading.stated_needs import parse_size
 
-LARGEST = 1 << 20  # bytes of a project's settings
+LARGEST = 1 << 18  # bytes of a project's settings
+MAX_DEPTH = 12  # of tables and lists in it: the parser's time and memory grow with the square
+ROOT = 0  # a user who may change anything
 NAME = "triage.toml"
 VARIABLE = "TRIAGE_CONFIG"
 KNOWN = {
@@ -56,6 +60,12 @@ KNOWN = {
     "owners": dict,
     "accepted": list,
 }
+# strings and comments, also unclosed ones: each alternative always matches, so the time is linear
+_TEXT_RE = re.compile(
+    r'''"""(?:[^\\"]|\\.?|"(?!""))*(?:"""|\Z)|'{3}(?:[^']|'(?!''))*(?:'{3}|\Z)|"(?:[^"\\\n]|\\.?)*"?|'[^'\n]*'?|\#[^\n]*''',
+    re.DOTALL,
+)
+_DOTTED_RE = re.compile(r"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*")
 ACCEPTED = ("cause", "marker", "reason", "owner", "expires", "saves_ms")
 
 
@@ -92,29 +102,79 @@ class Project:
     owners: tuple[tuple[str, str], ...] = ()
     accepted: tuple[Accepted, ...] = ()
 
+    def changes(self) -> str:
+        """What it says that may change an answer, in one line; "" for nothing."""
+        parts = (
+            ("scope", [self.scope] if self.scope else []),
+            ("rules", self.rules),
+            ("thresholds", self.sets),
+            ("columns", [f"{header}={metric}" for header, metric in self.columns]),
+            ("needs", [f"{glob}={size:,.0f} B" for glob, size in self.needs]),
+            ("budgets", [glob for glob, _ in self.budgets]),
+            ("accepted", [a.cause for a in self.accepted]),
+        )
+        said = [f"{key} {', '.join(values[:5])}{f' and {len(values) - 5} more' * (len(values) > 5)}" for key, values in parts if values]  # fmt: skip
+        return f"settings from {self.path}: {'; '.join(said)}" if said else ""
 
-def find(start: Path, environment: Mapping[str, str] = os.environ) -> tuple[Path, dict[str, Any]] | None:
-    """The project's file and its table, or None. Raises TriageError for one that cannot be read."""
-    if said := environment.get(VARIABLE, ""):
+
+def find(
+    start: Path, environment: Mapping[str, str] = os.environ, named: str = ""
+) -> tuple[Path, dict[str, Any]] | None:
+    """The project's file and its table, or None; raise TriageError for one that cannot be read. named: by --config."""
+    if said := named or environment.get(VARIABLE, ""):
         if said == "off":
             return None
         table = _table(Path(said))
         return Path(said), table if table is not None else {}
-    for folder in (start, *start.parents):
-        for name in (NAME, "pyproject.toml"):
-            path = folder / name
-            if path.is_file() and (table := _table(path)) is not None:
-                return path, table
-        if (folder / ".git").exists():
-            break
+    for path in _candidates(start):
+        if not foreign(path) and (table := _table(path)) is not None:
+            return path, table
     return None
+
+
+def _candidates(start: Path) -> list[Path]:
+    """Files that may be the project's, nearest first."""
+    folders = [start, *start.parents]
+    root = next((i for i, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    paths = [folder / name for folder in folders[: root + 1] for name in (NAME, "pyproject.toml")]
+    return [p for p in paths if p.is_file()]
+
+
+def foreign(path: Path) -> bool:
+    """True if the file or its folder belongs to another user, who could change answers; root could anyway."""
+    try:
+        owners = {path.stat().st_uid, path.parent.stat().st_uid}
+    except OSError:
+        return True
+    return hasattr(os, "geteuid") and not owners <= {os.geteuid(), ROOT}
+
+
+def passed_over(start: Path, environment: Mapping[str, str] = os.environ, named: str = "") -> list[str]:
+    """Settings files that are not read because another user owns them, a line each."""
+    if named or environment.get(VARIABLE, ""):
+        return []
+    found = [p for p in _candidates(start) if p.name == NAME and foreign(p)]
+    return [f"{p}: not read, another user owns it or its folder - to read it: --config {p}" for p in found]
+
+
+def _checked(text: str) -> str:
+    """The text; raise ValueError where keys or brackets are nested deeper than MAX_DEPTH."""
+    plain = _TEXT_RE.sub("q", text)
+    if any(m[0].count(".") >= MAX_DEPTH for m in _DOTTED_RE.finditer(plain)):
+        raise ValueError(f"keys of more than {MAX_DEPTH} parts")
+    depth = 0
+    for m in re.finditer(r"[\[\]{}]", plain):
+        depth = max(0, depth + (1 if m[0] in "[{" else -1))
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+    return text
 
 
 def _table(path: Path) -> dict[str, Any] | None:
     """The settings in a file; None where a pyproject.toml has none."""
     try:
-        found = tomllib.loads(bounded.read(path, LARGEST).decode("utf-8").replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, bounded.TooLarge, RecursionError) as e:
+        found = tomllib.loads(_checked(bounded.read(path, LARGEST).decode("utf-8").replace("\r\n", "\n")))
+    except (ValueError, RecursionError) as e:
         if path.name == "pyproject.toml":
             # somebody else's file, and broken: their own tools will say so
             return None
@@ -127,9 +187,11 @@ def _table(path: Path) -> dict[str, Any] | None:
     return table if isinstance(table, dict) else None
 
 
-def load(today: date, start: Path | None = None, environment: Mapping[str, str] = os.environ) -> Project:
+def load(
+    today: date, start: Path | None = None, environment: Mapping[str, str] = os.environ, named: str = ""
+) -> Project:
     """The project around a folder (default: here). today: what has expired. Raises TriageError with the key that is wrong."""
-    found = find(start or Path.cwd(), environment)
+    found = find(start or Path.cwd(), environment, named)
     return Project() if found is None else parse(*found, today)
 
 

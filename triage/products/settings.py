@@ -22,7 +22,7 @@ class Settings:
     """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
 
     dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. needs: (glob, bytes per launch). min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
-    own limit. scope, budgets, owners, accepted: what the project's file says (see `triage.products.project`).
+    own limit. scope, budgets, owners, accepted: what the project's file says (see `triage.products.project`). project_note: the same in a line, for reports.
     """
 
     dialects: tuple[str, ...] = ()
@@ -50,6 +50,7 @@ class Settings:
     budgets: tuple[tuple[str, float], ...] = ()
     owners: tuple[tuple[str, str], ...] = ()
     accepted: tuple[Accepted, ...] = ()
+    project_note: str = ""
 
     @property
     def most_unpacked(self) -> int:

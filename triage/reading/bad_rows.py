@@ -10,7 +10,7 @@ from triage.capture.capture import Quality, Table
 from triage.capture.shape import Misfit
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture
-from triage.reading import duplicates
+from triage.reading import contradictions, duplicates
 
 NAMED = 3  # rows that the remark names; the rest is counted
 ROUNDS = 20  # of setting aside; what still does not fit then is no table
@@ -20,6 +20,7 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
     """The dialect's table, read again without rows that do not fit where there are some, with a remark for each file."""
     found: dict[str, Misfit] = {}
     sums: dict[int, str] = {}
+    against: dict[int, str] | None = None
     for _ in range(ROUNDS):
         try:
             table = module.read(source, options)
@@ -32,6 +33,13 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
         if not sums and source.find is None and (sums := duplicates.totals(table)):
             source = source.without(table.files[0].path, sums)
             continue
+        if against is None and not found:
+            against, whole = contradictions.remove(module, table)
+            table.quality += whole
+            if against:
+                source = source.without(table.files[0].path, against)
+                continue
+        table.quality += contradictions.remark(against or {})
         table.quality += [_remark(e, e.path == source.path) for e in found.values()]
         table.quality += duplicates.remarks(table) + [_total(line, name) for line, name in sums.items()]
         return table

@@ -25,7 +25,14 @@ DISTINCT = 4  # figures that rows and their repetition must hold before they can
 CLOSE = 0.02  # what rounding may take from a sum
 LEAST_NAMES = 3  # of a header that is known by nothing else
 _FIGURE = re.compile(r"[+-]?[\d.,]*\d%?")
-_TOTAL = re.compile(r"(?:(?:grand|sub|frame|gpu)[ _-]?)?(?:total|sum|average|avg|mean|overall)s?(?:[ _-](?:time|frame|gpu))?|whole frame", re.IGNORECASE)  # fmt: skip
+# as spreadsheet programs write them: German, French, Spanish and Portuguese, Italian, Dutch, Polish, Russian, Swedish, Chinese, Japanese, Korean
+_TOTAL = re.compile(
+    r"(?:(?:grand|sub|frame|gpu)[ _-]?)?(?:total|sum|average|avg|mean|overall)s?(?:[ _-](?:time|frame|gpu))?|whole frame"
+    r"|(?:gesamt|zwischen)?(?:ergebnis|summe)|gesamt|insgesamt|mittelwert|durchschnitt|(?:sous-)?total(?: g[eé]n[eé]ral)?|somme|moyenne|suma(?: total)?|promedio|m[eé]dia"
+    r"|(?:total|soma) geral|soma|totale(?: complessivo)?|somma|totaal|gemiddelde|suma końcowa|razem|średnia|(?:общий )?итог[о]?|всего|сумма|среднее|totalsumma|summa"
+    r"|总计|總計|合计|合計|总和|小计|平均(?:值)?|総計|小計|총합계|합계|평균",
+    re.IGNORECASE,
+)
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
@@ -61,7 +68,7 @@ def _repeats(path: Path, times: int) -> bool:
 
 def remarks(table: Table) -> list[Quality]:
     """A remark where every row of a table stands several times, or its file ends with lines it has just held."""
-    return (_rows(table) or _ends(table.files)) + columns(table)
+    return (_rows(table) or _ends(table.files) or _pairs(table)) + columns(table)
 
 
 def columns(table: Table) -> list[Quality]:
@@ -229,6 +236,29 @@ def _rows(table: Table) -> list[Quality]:
         "appended to itself"
     )
     return [Quality("repeated-rows", said, doubt=True)]
+
+
+def _pairs(table: Table) -> list[Quality]:
+    """A remark where a few rows stand twice, one below the other, alike in every figure of a good many."""
+    columns = [c.values for c in (*table.columns.values(), *table.raw.values()) if c.column]
+    if len(table) < 2 or table.trace is not None or not columns:
+        return []
+    like = np.arange(len(table) - 1)[table.names[1:] == table.names[:-1]]
+    figures = np.zeros(len(like), dtype=np.int64)
+    for values in columns:
+        if not len(like):
+            return []
+        a, b = values[like], values[like + 1]
+        keep = (a == b) | ((a != a) & (b != b))
+        # a figure of few digits may well be measured twice
+        figures = (figures + (np.isfinite(a) & (a != np.round(a, 1)) | (np.abs(a) >= 10_000)))[keep]
+        like = like[keep]
+    like = like[figures >= DISTINCT]
+    if not len(like) or 10 * len(like) > len(table):
+        return []
+    lines = ", ".join(str(table.line(int(i) + 1)) for i in like[:3])
+    said = f"{len(like)} of {len(table)} rows repeat the row above, figure for figure (line {lines}): their times may count double"
+    return [Quality("repeated-rows", said, int(like[0]) + 1)]
 
 
 def _enough(columns: Iterable[Floats]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Masks
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import SEP, Column, Quality, Table
 from triage.ground.method import CLOCK_NS, LOW, TINY_NS, in_words
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
@@ -135,8 +135,22 @@ def _no_time(table: Table) -> list[Quality]:
     column = table.columns.get("gpu.time")
     if column is None:
         return []
-    bad = np.isfinite(column.values) & (column.values <= 0)
-    return _rows(table, "no-duration", bad, "duration of 0 or less; not ranked by time")
+    known = np.isfinite(column.values)
+    out = _rows(table, "no-duration", known & (column.values <= 0), "duration of 0 or less; not ranked by time")
+    lost = ~known & _holds_nothing(table)
+    # frames of a presentation log may lack their GPU time; where most rows have none, the column is of something else
+    if table.trace is None and 2 * lost.sum() < len(table) and not any(m.startswith("present.") for m in table.columns):
+        out += _rows(table, "no-duration", lost, "no duration; not ranked, and the total is at least what is listed")
+    return out
+
+
+def _holds_nothing(table: Table) -> Masks:
+    """Rows under which no other stands: what holds others may leave its time to them."""
+    if table.paths is None:
+        return np.ones(len(table), dtype=bool)
+    holders = set(map(str, table.paths))
+    full = (f"{p}{SEP}{n}" if p else str(n) for p, n in zip(table.paths, table.names, strict=True))
+    return np.fromiter((name not in holders for name in full), bool, len(table))
 
 
 def _short_ranges(table: Table) -> list[Quality]:

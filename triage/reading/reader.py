@@ -15,7 +15,18 @@ from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
-from triage.reading import bad_rows, frames, laid_depth, marker_tree, pass_tree, quality, stated_needs, tiny_work
+from triage.reading import (
+    bad_rows,
+    frames,
+    identities,
+    laid_depth,
+    marker_tree,
+    name_variants,
+    pass_tree,
+    quality,
+    stated_needs,
+    tiny_work,
+)
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline, Trace
@@ -58,6 +69,10 @@ def read(
     for file in table.files:
         file.unchanged()
     table.quality += bad_rows.ends(table.files)
+    table.quality += identities.check(
+        table, _device(device, table, quiet=True) if "vram.bytes_read" in table.columns else None
+    )
+    table.quality += name_variants.nameless(table) + name_variants.unite(table)
     table.quality += quality.check(table)
     if unfold:
         table.group = False
@@ -186,13 +201,13 @@ def select(capture: Capture, marker: str) -> Capture:
     return capture
 
 
-def _device(wanted: str, table: Table) -> Device | None:
+def _device(wanted: str, table: Table, quiet: bool = False) -> Device | None:
     if wanted:
         return devices.require(wanted)
     for text in (table.device, table.arch):
         if text and (found := devices.find(text)) is not None:
             return found
-    if table.device:
+    if table.device and not quiet:
         table.notes.append(
             f"device {table.device!r} is not in the device table; rules that need its limits are not evaluated"
         )

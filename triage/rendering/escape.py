@@ -99,6 +99,11 @@ def markdown(text: object) -> str:
     return f"\\{line}" if line[:1] in ("+", "-", "=", ":", ">", "#") else line
 
 
+def unmentioned(text: object) -> str:
+    """Text for raw HTML in Markdown, where no backslash and no code span keeps `@name` and `#1` from being mentions."""
+    return re.sub(r"([@#\uff20])(?=\w)", "\\1\u200b", str(text))
+
+
 def markdown_code(text: object, most: int = 60, cell: bool = True) -> str:
     """A name or cell as a code span: no mention, link or entity in it is alive. Pipes are escaped for table cells."""
     line = short(text, most) or " "

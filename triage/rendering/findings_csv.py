@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 Write = Callable[[str], object]
 T = TypeVar("T")
+_FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\uff1d",
+    "\uff0b",
+    "\uff0d",
+    "\uff20",
+)  # the last four: full-width, taken alike in East Asia
 CHUNK = 1 << 16  # characters handed on at once
 
 
@@ -43,4 +54,4 @@ def inert(value: T) -> T | str:
     # cleaned first: a blank or an invisible character before `=` would hide it from the look at the first one
     text = clean(value)
     # spreadsheets take what follows an apostrophe for text; quotes alone do not keep a formula from running
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -50,7 +50,7 @@ def parquet(path: Path) -> Iterator[Callable[[Sequence[Sequence[object]]], None]
             group()
 
     # not writing.atomic: pyarrow opens the file itself, and writes bytes
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
         with pq.ParquetWriter(part, schema) as writer:
             yield add

@@ -1,4 +1,4 @@
-"""Templates -> text. With `sandbox`, the only module that imports jinja2.
+"""Templates -> text. With `sandbox` and `template_files`, the only module that imports jinja2.
 
 The project's own templates and a user's see the same variables (docs/templates.md), all of them plain data from a
 Bundle: no template infers or opens an input. A user's template runs in a sandbox, which bounds its steps and its output.
@@ -25,13 +25,14 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, declared, escape, next_captures, phrases
+from triage.rendering import code_places, confined, declared, escape, next_captures, phrases
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
 from triage.rendering.labels import AS_DATA
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MOST_TEXT, Sandbox
+from triage.rendering.template_files import Below
 
 DEFAULT_FINDINGS = 5  # findings a short report lists
 CHUNK_PIECES = 500  # pieces of a template's output that are written as one text
@@ -69,10 +70,11 @@ def _ours(path: Path) -> jinja2.Environment:
 
 def _made(path: Path, trusted: bool) -> jinja2.Environment:
     how = declared.read(path, trusted=trusted).escape
-    folders = [path.parent, share("reports"), share("reports") / "_parts"]
+    folders = [path.parent] * trusted + [share("reports"), share("reports") / "_parts"]
+    ours = jinja2.FileSystemLoader(list(dict.fromkeys(map(str, folders))))
     options: dict[str, Any] = {
-        # a user's own parts come before ours of the same name; the loader refuses paths that lead out of its folders
-        "loader": jinja2.FileSystemLoader(list(dict.fromkeys(map(str, folders)))),
+        # a user's own parts come before ours of the same name
+        "loader": ours if trusted else jinja2.ChoiceLoader([Below(path), ours]),
         "autoescape": how == "html",
         # a misspelt name is an error, never an empty place in a report
         "undefined": jinja2.StrictUndefined,
@@ -117,6 +119,7 @@ def filters(how: str) -> dict[str, Callable[..., object]]:
         "short": escape.short,
         "md": escape.markdown,
         "md_code": escape.markdown_code,
+        "unmentioned": escape.unmentioned,
         "jira": escape.jira,
         "time": phrases.time,
         "percent": percent,
@@ -213,6 +216,13 @@ def report(
 
     brief: our own page without script and packed data, for a notebook.
     """
+    if trusted:
+        _report(b, path, write, full, trusted, brief)
+    else:
+        confined.run(str(path), lambda out: _report(b, path, out, full, trusted, brief), write)
+
+
+def _report(b: Bundle, path: Path, write: Write, full: bool, trusted: bool, brief: bool) -> None:
     env = environment(path, trusted)
     s = summary.summarise(b)
     names = context(b, s, full, ours=trusted)
@@ -232,6 +242,9 @@ def report(
         raise
     except jinja2.TemplateSyntaxError as e:
         raise ReportError(f"{e.filename or path}:{e.lineno}: {e.message}", "see docs/templates.md") from e
+    except jinja2.TemplateNotFound as e:
+        where = f"{path}:{_line(e, path)}"
+        raise ReportError(f"{where}: no template {e.name!r} below its folder", "links are not followed") from e
     except UnicodeDecodeError as e:
         raise ReportError(f"{path}: not UTF-8 text", "save the template as UTF-8") from e
     except Exception as e:
@@ -239,6 +252,8 @@ def report(
         if trusted:
             raise
         text = " ".join(str(e).split())[:200] or type(e).__name__
+        if isinstance(e, MemoryError):
+            text = f"the template takes more than {confined.MEMORY >> 20:,} MB"
         raise ReportError(f"{path}:{_line(e, path)}: {text}", "variables and filters: docs/templates.md") from e
 
 

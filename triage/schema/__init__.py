@@ -62,12 +62,12 @@ def normal(name: str) -> str:
 
 
 def _reduced(name: str) -> str:
-    return _BETWEEN.sub(" ", name.strip().strip('"').lower()).strip()
+    return _BETWEEN.sub(" ", name.lower()).strip(' "')
 
 
 SHORT = 200  # characters; every dialect asks for the same headers, and strangers' names must not be kept
 _short = lru_cache(8192)(_reduced)
-_BETWEEN = re.compile(r"[\s_\-]+")
+_BETWEEN = re.compile(r"[\s_\-\u00ad\u200b-\u200d\u2060\ufeff]+")  # invisible characters too
 LONGEST = 1_000  # characters; no counter's name comes near
 _PERFWORKS = re.compile(r"(?:^|[.\s])((?:[a-z0-9]+)__[a-z0-9_]+)((?:\.[a-z0-9_]+)*)\s*\Z", re.IGNORECASE)
 

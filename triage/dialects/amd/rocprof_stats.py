@@ -9,6 +9,7 @@ from triage.dialects.amd import stats
 from triage.dialects.tables import wide_table
 
 NAME = "rocprof-stats"
+REDUNDANT = stats.REDUNDANT
 SIGN = ("totalduration",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprof kernel stats (calls and total time per kernel)"

@@ -8,11 +8,17 @@ from __future__ import annotations
 import re
 
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.dialects.amd import rocm, unquoted_names
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
+REDUNDANT = (
+    Product(("totalduration",), ("calls",), ("average",)),
+    Shares(("percentage",), ("totalduration",)),
+    Ordered((("min",), ("average",), ("max",))),
+)
 ROLES = {
     "name": ("Name",),
     "calls": ("Calls",),

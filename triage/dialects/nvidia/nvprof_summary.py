@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -18,6 +19,11 @@ SIGN = ("time(%)", "avg", "nvprof", "profiling")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, summary per kernel"
 CAPTURE = nvprof.CAPTURE
+REDUNDANT = (
+    Product(("time",), ("calls",), ("avg",)),
+    Shares(("time%",), ("time",)),
+    Ordered((("min",), ("avg",), ("max",))),
+)
 _TIMES = {"gpu.time": "time", "gpu.time_min": "min", "gpu.time_max": "max"}
 
 

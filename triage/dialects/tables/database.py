@@ -23,6 +23,7 @@ from triage.ground.errors import BadCapture, CaptureError
 MAGIC = b"SQLite format 3\0"
 MISSING = -(1 << 62)  # an empty cell
 MAX_ROW_BYTES = 1 << 24  # bytes of one text or row; names of kernels are some thousand
+MAX_CHECKED_BYTES = 1 << 20  # of a file whose pages are all looked at: of larger ones it takes a tenth of reading
 _MEMORY = 1 << 32  # bytes of a packed or piped database, which must be held whole
 _CUT = 1 << 16  # characters of a text that are read
 _TEXT = 1 << 22  # characters of the texts of a query, beside four for each byte of the file
@@ -43,16 +44,26 @@ class Database:
         self.meter = Meter()
         with self._guard():
             self._connection, self.meter.size = _connect(source)
+            _whole_file(source, self.meter.size)
             # rows are looked up again until the last evidence is written: closed with the last who can ask
             weakref.finalize(self, self._connection.close)
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
             guard(self._connection, self.meter, MAX_ROW_BYTES)
+            self._check()
             # a view or a virtual table of a stranger may never end
             found = self._connection.execute(
                 "select name from sqlite_master where type = 'table' and sql like 'create table%'"
             ).fetchall()
             self._columns: dict[str, list[str] | None] = {str(name): None for (name,) in found}
             self._lower = {t.lower(): t for t in self._columns}
+
+    def _check(self) -> None:
+        """Raise sqlite3.DatabaseError for pages that are not where they belong, in a file of ordinary size."""
+        if self.meter.size > MAX_CHECKED_BYTES:
+            return
+        said = str(self._connection.execute("pragma quick_check(1)").fetchone()[0])
+        if said.startswith("***"):
+            raise sqlite3.DatabaseError(said.partition("\n")[2] or said)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -240,6 +251,17 @@ def _text(cell: str) -> str:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _whole_file(source: Source, size: int) -> None:
+    """Raise BadCapture where the header counts more pages than the file holds (SQLite, File Format, 1.3): it was cut."""
+    head = source.head
+    page = int.from_bytes(head[16:18], "big")
+    page = 1 << 16 if page == 1 else page
+    # the count holds where the version it was written for is the file's own
+    pages = int.from_bytes(head[28:32], "big") if head[24:28] == head[92:96] else 0
+    if page * pages > size:
+        raise BadCapture(f"{source.path}: cut database ({size:,} of {page * pages:,} bytes)", "copy or export it again")
 
 
 def _connect(source: Source) -> tuple[sqlite3.Connection, int]:

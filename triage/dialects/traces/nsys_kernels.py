@@ -6,6 +6,7 @@ import numpy as np
 
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -28,6 +29,12 @@ _TIMES = {
     "gpu.time_stddev": ("stddev", "proj stddev"),
 }
 _NAMES = ("kernel name", "name", "operation", "range")
+REDUNDANT = (
+    Product(("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances"), ("avg", "average", "projavg")),
+    Shares(("time%",), ("totaltime", "totalprojtime")),
+    Ordered((("min", "minimum", "projmin"), ("avg", "average", "projavg"), ("max", "maximum", "projmax"))),
+    Ordered((("min", "minimum", "projmin"), ("med", "median", "projmed"), ("max", "maximum", "projmax"))),
+)
 collect = nsys.collect
 
 

@@ -14,7 +14,7 @@ _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
 
 @dataclass(slots=True)
 class Batch:
-    """What a batch produced. captures: largest recoverable time first. errors: (name, reason).
+    """What a batch produced. captures: largest recoverable time first. errors: (name, reason); passed: the same of files that are no captures.
 
     causes: root causes over all captures, largest saving first. drawn: path -> saved ns by cause, of the first captures.
     same: captures that hold the rows of one of `captures`, in the order of their paths; they count with it. limiters:
@@ -23,6 +23,7 @@ class Batch:
 
     captures: list[Listed] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    passed: list[tuple[str, str]] = field(default_factory=list)
     causes: list[Recurring] = field(default_factory=list)
     drawn: dict[str, dict[str, float]] = field(default_factory=dict)
     same: list[Same] = field(default_factory=list)

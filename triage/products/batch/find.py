@@ -36,7 +36,6 @@ PASSED = (
     ".sh",
     ".yaml",
     ".svg",
-    ".sqlite",
 )
 _NEVER = re.compile(r"(manifest|readme|licen[cs]e|origin|notice|changelog|\.|thumbs\.db|desktop\.ini)", re.IGNORECASE)
 # (the file an export is read from, the files that go with it): these are no captures where the first one is
@@ -76,11 +75,11 @@ class Found:
 
 @dataclass(slots=True)
 class Gathered:
-    """Captures in the order of their paths; companions and other: files that were passed over."""
+    """Captures in the order of their paths. companions: files read with them. passed: (path, why it is none)."""
 
     captures: list[Found] = field(default_factory=list)
     companions: int = 0
-    other: int = 0
+    passed: list[tuple[str, str]] = field(default_factory=list)
 
 
 def gather(paths: Sequence[str], out: str = "") -> Gathered:
@@ -166,8 +165,8 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
             if name in companions:
                 continue
             path = folder / name
-            if _NEVER.match(name) or not _candidate(path):
-                g.other += 1
+            if why := _no_capture(path):
+                g.passed.append((str(path), why))
             else:
                 found.append((str(path), path.relative_to(root).as_posix()))
     return found
@@ -199,20 +198,28 @@ def companions(names: Iterable[str]) -> set[str]:
     return _split(names)[1]
 
 
-def _candidate(path: Path) -> bool:
-    """A table by its suffix, or anything else that a dialect recognises by its content."""
+def _no_capture(path: Path) -> str:
+    """Why a file is not taken for a capture; "" for a table by its suffix, and for what a dialect recognises by its content."""
     suffix = path.suffix.lower()
-    if not path.is_file() or suffix in PASSED or suffix == ".part":
-        return False
-    return suffix in TABLES or _recognised(path)
+    if _NEVER.match(path.name):
+        return "not read: a document by its name"
+    if suffix in PASSED or suffix == ".part":
+        return f"not read: {suffix} is no export"
+    if not path.is_file():
+        return "not a file"
+    return "" if suffix in TABLES else _unrecognised(path)
 
 
 def _recognised(path: Path) -> bool:
+    return not _unrecognised(path)
+
+
+def _unrecognised(path: Path) -> str:
     try:
         dialects.pick(Source(str(path)))
-    except CaptureError:
-        return False
-    return True
+    except CaptureError as e:
+        return e.message.removeprefix(f"{path}: ") or "not a profiler export"
+    return ""
 
 
 def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
@@ -238,7 +245,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
         if PurePosixPath(hit).suffix.lower() in TABLES and not _NEVER.match(PurePosixPath(hit).name):
             taken.append((fs.unstrip_protocol(hit), hit.removeprefix(base).lstrip("/")))
         else:
-            g.other += 1
+            g.passed.append((fs.unstrip_protocol(hit), "not a table by its name: to read it, name it alone"))
     return taken
 
 

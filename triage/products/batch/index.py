@@ -75,6 +75,7 @@ def context(batch: Batch) -> dict[str, object]:
         "version": __version__,
         "causes": batch.causes,
         "errors": batch.errors,
+        "passed": batch.passed[:MAX_DRAWN_CAPTURES],
         "same": [{**s, "links": _links(s["reports"])} for s in batch.same],
         "captures": Entries(batch.captures, lambda c: _capture(c, labels[c.path], most, few)),
         "labels": labels,

@@ -34,6 +34,8 @@ from triage.rendering.findings_csv import rows
 from triage.rendering.findings_parquet import parquet
 
 _NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
+_PART = re.compile(r"\.(.{1,40})\.(?:[0-9a-f]{8})\.part")  # of `writing.atomic`
+_OURS = ("index.html", "index.md", "findings.csv", "findings.parquet", "errors.csv")
 _LARGEST = 1 << 30  # bytes of a report
 Progress = Callable[[Outcome, int], None]
 
@@ -57,13 +59,16 @@ def run(
     resume: bool = False,
     dask: str = "",
     progress: Progress | None = None,
+    passed: Sequence[tuple[str, str]] = (),
 ) -> Batch:
     """Diagnose captures into a folder. progress(outcome, done): called after each. Raises ReportError, RuleError.
 
-    resume: keep what an earlier batch with the same options finished on unchanged inputs.
+    passed: (path, reason) of files that are no captures; they are listed. resume: keep what an earlier batch with the same options finished on unchanged inputs.
     """
     state = out / STATE
     try:
+        if not state.is_dir() and (theirs := next((n for n in _OURS if (out / n).exists()), "")):
+            raise ReportError(f"{out / theirs}: not written by triage batch", "move it, or choose another -o")
         state.mkdir(parents=True, exist_ok=True)
         for place in (state, out / "reports"):
             if place.is_symlink():  # what is written, swept away and replaced there would be somebody else's
@@ -89,7 +94,7 @@ def run(
                     _keep(outcome, out, mark)
                 if progress:
                     progress(outcome, done)
-        batch = _finish(found, errors, settings, out)
+        batch = _finish(found, errors, settings, out, passed)
         batch.kept = len(kept)
         return batch
 
@@ -116,9 +121,12 @@ def _alone(state: Path) -> Iterator[None]:
 
 def _sweep(out: Path, slugs: set[str]) -> None:
     """Remove what a killed batch left half-written, and reports of captures that are no longer asked for."""
-    for folder in (out, out / "reports", out / STATE):
+    for folder, ours in ((out, _OURS), (out / "reports", ()), (out / STATE, ())):
         for part in folder.glob(".*.part"):
-            part.unlink(missing_ok=True)
+            m = _PART.fullmatch(part.name)
+            # whatever another program keeps there under such a name is left alone
+            if m and (not ours or m[1] in ours) and not part.is_symlink():
+                part.unlink(missing_ok=True)
     for note in sorted((out / STATE).glob("*.json")):
         if _NOTE.fullmatch(note.name) and note.stem not in slugs:
             _forget(out, note.stem)
@@ -190,12 +198,15 @@ def _notes(found: Sequence[Found], out: Path) -> Iterator[tuple[Found, Note]]:
             yield f, plain_json.load(path)
 
 
-def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, out: Path) -> Batch:
+def _finish(
+    found: Sequence[Found], errors: dict[str, str], settings: Settings, out: Path, passed: Sequence[tuple[str, str]]
+) -> Batch:
     """Index and tables, from the notes alone: so a resumed batch writes the very bytes of an uninterrupted one.
 
     Each note is read once, and of a capture only what the index shows is kept.
     """
     batch = Batch(errors=[(f.path, errors[f.slug].removeprefix(f"{f.path}: ")) for f in found if f.slug in errors])
+    batch.passed = list(passed)
     counted: dict[str, Found] = {}  # digest of rows -> the first capture that holds them
     causes: dict[str, Recurring] = {}
     with writing.atomic(out / "findings.csv") as write, parquet(out / "findings.parquet") as group:
@@ -221,7 +232,7 @@ def _finish(found: Sequence[Found], errors: dict[str, str], settings: Settings, 
     for f, note in _notes([f for f in counted.values() if f.path in largest], out):
         batch.drawn[f.path] = {c["cause"]: c["saved_ns"] or 0.0 for c in note["summary"]["causes"]}
     with writing.atomic(out / "errors.csv") as write:
-        rows(write, [("file", "reason"), *batch.errors])
+        rows(write, [("file", "reason"), *batch.errors, *batch.passed])
     context = {**index.context(batch), **index.page(batch)}
     for template in declared.templates("batch").values():
         with writing.atomic(out / f"index{declared.read(template).suffix}") as write:

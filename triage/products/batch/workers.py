@@ -83,7 +83,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
         [capture], settings.top, settings.min_gain, LIST_ALL_UP_TO if settings.full else LISTED
     )
     bundle = assembling.bundle(d, ways=any(formats.shows_ways(name) for name in settings.formats))
-    bundle = accepted.apply(bundle, settings.accepted)
+    bundle = accepted.apply(bundle, settings.accepted, settings.project_note)
     reports: dict[str, str] = {}
     for name in settings.formats:
         parts: list[str] = []

@@ -9,6 +9,7 @@ A file may come from a stranger's build: work stays in proportion to its bytes, 
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -154,12 +155,30 @@ def _version(db: Database, path: str) -> int:
     made = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%' LIMIT 1"
     if (other := db.execute(made).fetchone()) is not None:
         raise TriageError(f"{path}: not a triage history (holds {str(other[0])[:60]!r})", "check --history")
+    # an index or a constraint of somebody else would refuse rows, or drop them
+    named = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 99").fetchall()
+    ours = _made(min(max(version, 0), VERSION))
+    for name, sql in named if version <= VERSION else ():
+        if " ".join(str(sql).split()) != ours.get(name):
+            raise TriageError(f"{path}: not a triage history (holds {str(name)[:60]!r})", "check --history")
     if version > VERSION:
         raise TriageError(
             f"{path}: written by a newer triage (tables {version}, this one reads {VERSION})",
             "update triage",
         )
     return version
+
+
+@functools.lru_cache(maxsize=VERSION + 1)
+def _made(version: int) -> dict[str, str]:
+    """Tables and indexes of a history of this version by name, as SQLite keeps their definitions."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        for sql in MIGRATIONS[:version]:
+            db.executescript(sql)
+        return {
+            name: " ".join(sql.split())
+            for name, sql in db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        }
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Product
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
@@ -15,6 +16,7 @@ from triage.dialects.tables import wide_table
 from triage.ground import units
 
 NAME = "rocprof-compute-top"
+REDUNDANT = (Product(("sum",), ("count",), ("mean",)),)
 SIGN = ("kernel",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf top kernels (pmc_kernel_top.csv)"

@@ -10,6 +10,7 @@ from triage.dialects.amd.rocprofv3 import rocprofv3_counters
 from triage.dialects.tables import wide_table
 
 NAME = "rocprofv3-stats"
+REDUNDANT = stats.REDUNDANT
 SIGN = ("totalduration",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 kernel stats (calls and total time per kernel)"

@@ -1,0 +1,155 @@
+"""What an export says twice must agree: rows that contradict themselves are left out, figures too, always with a remark."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import SAMPLES
+from triage.capture.capture import Capture
+from triage.ground.errors import BadCapture, TriageError
+from triage.reading import identities, name_variants, reader
+
+NSYS = SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv"
+V3 = SAMPLES / "rocprofv3-stats" / "4711_kernel_stats.csv"
+NVPROF = SAMPLES / "nvprof-summary" / "summary.csv"
+RAW = SAMPLES / "ncu-details" / "transpose.details.csv"
+P3 = SAMPLES / "generic" / "p3_workloads_v2.csv"
+
+
+def edited(tmp_path: Path, sample: Path, old: str, new: str, count: int = 1) -> Capture:
+    text = sample.read_text("utf-8")
+    assert re.search(old, text), old
+    (tmp_path / sample.name).write_text(re.sub(old, new, text, count=count), "utf-8")
+    return reader.read(str(tmp_path / sample.name))
+
+
+def checks(c: Capture) -> set[str]:
+    return {q.check for q in c.quality}
+
+
+@pytest.mark.parametrize(
+    ("sample", "old", "new", "said"),
+    [
+        (NSYS, "412387200", "412387200000", "calls of"),  # a thousandfold total
+        (NSYS, "216198400,1920", "216198400,192", "calls of"),  # a lost digit of the calls
+        (NSYS, "211904,231040", "231040,211904", "shortest"),  # shortest and longest changed places
+        (NSYS, r"32\.4,216198400,1920,112603\.3,112224\.0,111008,119136", "32.4,2161984000,1920,1126033,1122240,1110080,1191360", "share"),
+        (V3, "15360000", "1536000", "calls of"),
+        (NVPROF, r"(?m)^(.*?),(\d+\.\d+),(\d+),", r"\1,\g<2>,\g<3>0,", "calls of"),
+    ],
+)  # fmt: skip
+def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path, old: str, new: str, said: str) -> None:
+    whole = reader.read(str(sample))
+    c = edited(tmp_path, sample, old, new)
+    assert "contradiction" not in checks(whole)
+    (remark,) = (q for q in c.quality if q.check == "contradiction")
+    assert said in remark.message and "1 row contradicts itself" in remark.message
+    assert len(c) == len(whole) - 1
+
+
+def test_where_most_rows_contradict_themselves_a_column_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(BadCapture, match="most rows are like this"):
+        edited(tmp_path, NSYS, r"(?m)^([\d.]+),(\d+),", r"\1,\g<2>000,", count=0)
+
+
+def test_percentages_that_do_not_add_up_tell_of_lost_and_doubled_rows(tmp_path: Path) -> None:
+    lines = NSYS.read_text("utf-8").splitlines(keepends=True)
+    for body, said in ((lines[:1] + lines[2:], "rows are missing"), ([*lines[:2], *lines[1:]], "rows stand twice")):
+        (tmp_path / NSYS.name).write_text("".join(body), "utf-8")
+        c = reader.read(str(tmp_path / NSYS.name))
+        assert any(said in q.message for q in c.quality if q.check == "contradiction")
+
+
+@pytest.mark.parametrize(
+    ("metric", "factor", "lost"),
+    [
+        ("gpu.time", 1000, {"gpu.time", "sm.cycles_elapsed"}),
+        ("gpu.time", 0.001, {"gpu.time", "vram.bytes_read"}),
+        ("launch.threads", 10, {"launch.threads", "launch.grid_size"}),
+        ("launch.block_size", 1.5, {"launch.block_size"}),
+        ("sm.occupancy", 0.1, {"sm.occupancy", "sm.active_warps"}),
+    ],
+)
+def test_figures_that_contradict_each_other_are_missing(metric: str, factor: float, lost: set[str]) -> None:
+    c = reader.read(str(RAW), unfold=True)
+    assert identities.check(c.table, c.device) == []
+    first = c.table.columns[metric]
+    first.values = first.values * np.where(np.arange(len(c)) == 0, factor, 1)
+    before = {m: c.table.columns[m].values.copy() for m in lost & c.table.columns.keys()}
+    (remark, *_) = identities.check(c.table, c.device)
+    assert remark.check == "contradiction" and "treated as missing" in remark.message
+    for m, values in before.items():
+        assert np.isnan(c.table.columns[m].values[0]), m
+        assert np.array_equal(c.table.columns[m].values[1:], values[1:], equal_nan=True)
+
+
+@pytest.mark.parametrize("cell", ["", "-", "null", "N/A"])
+def test_a_lost_time_is_remarked_and_the_total_is_at_least(tmp_path: Path, cell: str) -> None:
+    c = edited(tmp_path, NSYS, "412387200", cell)
+    (remark,) = (q for q in c.quality if q.check == "no-duration")
+    assert "at least" in remark.message and len(c) == 3
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["Alpha one ", "Alpha\u00a0one", "Alpha  one", "ALPHA ONE", "Ａｌｐｈａ one", "Al\u200bpha one"],
+)
+def test_spellings_of_a_name_are_one(tmp_path: Path, variant: str) -> None:
+    (tmp_path / "a.csv").write_text(f"name,gpu.time [ms],sm.throughput [%]\nAlpha one,1.5,20\n{variant},2.5,30\nBeta,3,40\nAlpha one,1.25,25\n")  # fmt: skip
+    c = reader.read(str(tmp_path / "a.csv"))
+    assert list(c.names) == ["Alpha one", "Beta"] and c.duration_ns[0] == pytest.approx(5.25e6)
+    assert variant.strip(" ") == "Alpha one" or "name-spelling" in checks(c)
+    assert name_variants.key("std::max<float>(A, B)") != name_variants.key("std::max<float>(A, C)")
+
+
+def test_rows_without_a_name_and_doubled_rows_are_remarked(tmp_path: Path) -> None:
+    c = edited(tmp_path, NSYS, r'"void transpose_tiled<float, 32>[^"]*"', "")
+    assert "no-name" in checks(c)
+    rows = [f"m{i},{i}.123,{i}.25,{10 + i}.5,{20 + i}.125" for i in range(1, 13)]
+    head = "name,gpu.time [ms],sm.throughput [%],l2.throughput [%],vram.throughput [%]"
+    (tmp_path / "b.csv").write_text("\n".join([head, *rows[:5], rows[4], *rows[5:]]) + "\n")
+    (remark,) = (q for q in reader.read(str(tmp_path / "b.csv")).quality if q.check == "repeated-rows")
+    assert "line 7" in remark.message
+
+
+@pytest.mark.parametrize("word", ["Gesamt", "Somme", "Summe", "Suma", "Totale", "Итого", "合計", "Gesamtergebnis"])
+def test_total_rows_of_spreadsheets_are_left_out(tmp_path: Path, word: str) -> None:
+    (tmp_path / "a.csv").write_text(
+        f"name,gpu.time [ms],sm.throughput [%]\nA,1,20\nB,2,30\nC,3,40\n{word},6,\n", "utf-8"
+    )
+    c = reader.read(str(tmp_path / "a.csv"))
+    assert list(c.names) == ["A", "B", "C"] and "total-row" in checks(c)
+
+
+def test_copies_of_the_samples_carry_no_contradiction(tmp_path: Path) -> None:
+    for sample in (NSYS, V3, NVPROF, RAW):
+        shutil.copy(sample, tmp_path)
+        assert "contradiction" not in checks(reader.read(str(tmp_path / sample.name)))
+
+
+def test_every_row_of_a_sample_is_in_one_workload_and_its_time_is_known_or_remarked() -> None:
+    seen = 0
+    for path in sorted(SAMPLES.glob("*/*")):
+        if path.suffix in (".md", ".cu") or path.is_dir() or path.stat().st_size > 400_000:
+            continue
+        try:
+            c = reader.read(str(path))
+        except TriageError:
+            continue
+        seen += 1
+        rows = sorted(int(r) for w in range(len(c)) for r in c.rows_of(w))
+        assert rows == list(range(len(c.table))), path
+        column = c.table.columns.get("gpu.time")
+        if column is None or c.table.trace is not None or any(m.startswith("present.") for m in c.facts):
+            continue
+        lost = [
+            w for w in range(len(c)) if not np.isfinite(column.values[c.rows_of(w)]).all() and w not in set(c.parent)
+        ]
+        if 0 < 2 * len(lost) < len(c):
+            assert "no-duration" in checks(c), path
+    assert seen > 60

@@ -1,0 +1,38 @@
+"""What columns of an export say twice: a dialect declares it as `REDUNDANT`, and the reader holds the cells to it.
+
+Columns are named as their headers read without blanks and units, in lower case (`totaltime`, `time%`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Heads: TypeAlias = tuple[str, ...]  # spellings of one column's header
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One column is the product of two others: a total, a count and a mean."""
+
+    total: Heads
+    count: Heads
+    mean: Heads
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A column of percentages of the sum of another one."""
+
+    share: Heads
+    of: Heads
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Columns whose values never fall from one to the next: shortest, mean, longest."""
+
+    columns: tuple[Heads, ...]
+
+
+Redundancy: TypeAlias = Product | Shares | Ordered

@@ -1,0 +1,122 @@
+"""Figures of one workload that must agree, whatever tool printed them: where they do not, none of them is used.
+
+Held on 95 to 98 exports of Nsight Compute each: threads exactly, bytes within 0.02 %, cycles within 11 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from triage import schema
+from triage.capture.arrays import Floats, Masks
+from triage.capture.capture import Quality, Table
+from triage.devices import Device
+from triage.ground.units import show
+
+WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
+WHOLE = (
+    "launch.threads",
+    "launch.grid_size",
+    "launch.block_size",
+    "launch.registers",
+    "draw.count",
+    "dispatch.count",
+)
+PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """`ratio` of the values of `metrics` is 1, within `room` as a share; said: the same in words."""
+
+    metrics: tuple[str, ...]
+    ratio: Callable[..., Floats]
+    room: float
+    said: str
+
+
+def _slots(warps: Floats, occupancy: Floats) -> Floats:
+    slots = warps / occupancy
+    nearest: Floats = np.min([np.abs(slots / n - 1) for n in WARP_SLOTS], axis=0)
+    return 1 + nearest
+
+
+IDENTITIES = (
+    Identity(
+        ("launch.threads", "launch.grid_size", "launch.block_size"),
+        lambda threads, grid, block: threads / (grid * block),
+        1e-6,
+        "threads are not groups times group size",
+    ),
+    Identity(
+        ("sm.cycles_elapsed", "gpu.time", "sm.frequency"),
+        lambda cycles, ns, hz: cycles / (ns * 1e-9 * hz),
+        0.25,
+        "cycles are not time times clock",
+    ),
+    Identity(
+        ("vram.bandwidth", "vram.bytes_read", "vram.bytes_written", "gpu.time"),
+        lambda rate, read, written, ns: (read + written) / (rate * ns * 1e-9),
+        0.05,
+        "bytes are not bandwidth times time",
+    ),
+    Identity(("sm.active_warps", "sm.occupancy"), _slots, 0.03, "active warps and occupancy are of no SM"),
+)
+
+
+def check(table: Table, device: Device | None) -> list[Quality]:
+    """Blank figures that contradict each other; a remark for each kind. device: with its peak of the memory, if known."""
+    if table.trace is not None:
+        return []
+    out = []
+    for one in IDENTITIES:
+        values = [_measured(table, m) for m in one.metrics]
+        if all(v is not None for v in values):
+            with np.errstate(all="ignore"):
+                ratio = one.ratio(*values)
+            whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
+            out += _blank(table, one.metrics, whole & (np.abs(ratio - 1) > one.room), one.said)
+    for metric in WHOLE:
+        if (found := _measured(table, metric)) is not None:
+            with np.errstate(invalid="ignore"):
+                out += _blank(
+                    table, (metric,), np.isfinite(found) & (found != np.floor(found)), "a count that is not whole"
+                )
+    return out + _beyond_peak(table, device)
+
+
+def _measured(table: Table, metric: str) -> Floats | None:
+    column = table.columns.get(metric)
+    return None if column is None or column.inputs else column.values
+
+
+def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
+    """More bytes per second than the device's memory moves: the time is wrong, or the bytes are."""
+    read, written, ns = (_measured(table, m) for m in ("vram.bytes_read", "vram.bytes_written", "gpu.time"))
+    peak = None if device is None else device.peaks.dram_bytes_per_s
+    if read is None or written is None or ns is None or not peak:
+        return []
+    with np.errstate(all="ignore"):
+        bad = (read + written) / (ns * 1e-9) > PEAK_ROOM * peak
+    said = f"more bytes per second than its memory moves ({show(peak, 'byte/s')})"
+    return _blank(table, ("vram.bytes_read", "vram.bytes_written", "gpu.time"), bad, said)
+
+
+def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, said: str) -> list[Quality]:
+    if not bad.any():
+        return []
+    first = int(np.argmax(bad))
+    figures = ", ".join(
+        f"{schema.get(m).label} {show(float(table.columns[m].values[first]), schema.get(m).unit)}" for m in metrics
+    )
+    blank = set(metrics)
+    # and whatever was computed from them
+    for name, column in (*table.columns.items(), *table.raw.items()):
+        if name in blank or blank & set(column.inputs):
+            column.values = np.where(bad, np.nan, column.values)
+    at = f"first: {str(table.names[first])[:80]}, line {table.line(first)}: {figures}"
+    rows = f"{int(bad.sum())} of {len(table)} rows"
+    return [Quality("contradiction", f"{rows}: {said} ({at}); treated as missing", first, doubt=True)]

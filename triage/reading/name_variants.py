@@ -1,0 +1,58 @@
+"""Names that differ only in how a spreadsheet or an editor wrote them: blanks, invisible characters, width, case."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+
+import numpy as np
+
+from triage.capture.capture import Quality, Table
+from triage.ground.phrasing import plural
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_NAMELESS = re.compile(r"\s*|(?:row|dispatch) \d{1,9}")  # as readers call what has no name
+MAX_SHOWN = 3
+
+
+def key(name: str) -> str:
+    """What all spellings of one name share."""
+    if name.isascii() and "  " not in name and name == name.strip():
+        return name.casefold()
+    text = unicodedata.normalize("NFKC", name.translate(_INVISIBLE))
+    return " ".join(text.split()).casefold()
+
+
+def nameless(table: Table) -> list[Quality]:
+    """A remark on rows without a name between rows that have one: of merged cells, only the first is exported."""
+    empty = np.fromiter((_NAMELESS.fullmatch(str(n)) is not None for n in table.names), bool, len(table))
+    if not empty.any() or empty.all():
+        return []
+    first = int(np.argmax(empty))
+    some = plural(int(empty.sum()), "row")
+    said = f"{some} without a name (first: line {table.line(first)}): merged cells, or a lost one; listed by themselves"
+    return [Quality("no-name", said, first)]
+
+
+def unite(table: Table) -> list[Quality]:
+    """Give all spellings of a name the most frequent one, of equally frequent ones the first; a remark says which."""
+    if table.trace is not None or len(table) < 2:
+        return []
+    count = Counter(map(str, table.names))
+    spellings: dict[str, list[str]] = {}
+    for name in count:
+        spellings.setdefault(key(name), []).append(name)
+    other = {n: max(names, key=count.__getitem__) for names in spellings.values() if len(names) > 1 for n in names}
+    other = {n: best for n, best in other.items() if n != best}
+    if not other:
+        return []
+    bad = np.array([str(n) in other for n in table.names])
+    names = np.array([other.get(str(n), n) for n in table.names], dtype=object)
+    table.names = names
+    first = int(np.argmax(bad))
+    shown = "; ".join(f"{n[:60]!r} as {best[:60]!r}" for n, best in list(other.items())[:MAX_SHOWN])
+    said = (
+        f"{plural(int(bad.sum()), 'row')} with another spelling of a name (blanks, width or case), read as one: {shown}"
+    )
+    return [Quality("name-spelling", said, first)]
