@@ -93,7 +93,7 @@ class _One:
         return "\n".join(
             [
                 *self.head(),
-                *block("Findings: alternatives, largest saving first (not additive)", fired or ["  none"]),
+                *block("Findings: alternatives, root cause first, then by saving (not additive)", fired or ["  none"]),
                 *block(
                     f"Near misses (one condition off by at most {whole_percent(MAX_GAP)})",
                     [wrap(f"{self.rules[n.rule].id} {said(self.rules[n.rule].title)}: {n.why}", "  - ") for n in close],
@@ -133,16 +133,16 @@ class _One:
 
     def fired(self) -> list[str]:
         """Every finding: saving, sentence, comparisons and their source cells."""
-        findings = []
+        findings, leader = [], int(self.d.parts[0].leaders.rule[self.w])
         for k, rule in enumerate(self.rules):
             if self.codes[k] == FIRED and not rule.is_concept:
                 _, likely, _ = fractions(rule, self.o.lookup(k), np.array([self.i]))
-                findings.append((-np.nan_to_num(float(likely[0])), rule.id, k))
+                findings.append((k != leader, -np.nan_to_num(float(likely[0])), rule.id, k))
         out = []
-        for gain, rule_id, k in sorted(findings):
+        for other, gain, rule_id, k in sorted(findings):
             rule = self.rules[k]
             gives = "" if not gain else show(-gain * self.own, "ns") if self.own == self.own else whole_percent(-gain)
-            root = " (root cause)" if k == int(self.d.parts[0].leaders.rule[self.w]) else ""
+            root = "" if other else " (root cause)"
             out.append(wrap(f"{rule_id} {said(rule.title)}{root}", f"  {gives or '-':>8}  "))
             if rule.finding:
                 out.append(wrap(sentence(rule.finding, rule, self.o.lookup(k), self.i), " " * 12))

@@ -25,7 +25,6 @@ Causes: TypeAlias = NDArray[np.int16]  # positions in CauseIndex.names; -1 = non
 Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
 COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
-EQUAL = 1e-6  # two causes up to the next busy unit save the same
 MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
 # whose fix was measured; the bound or the middle of the interval did worse.
@@ -98,15 +97,14 @@ class CauseIndex:
         return out
 
     def lead(self, table: CauseTable, size: int) -> Leaders:
-        """The root cause of every workload; of equal ones that which could save more."""
+        """The root cause of every workload."""
         out = Leaders.none(size)
         best = np.zeros(size)
         for cause, row in table.rows.items():
             if self.verdict[cause]:
                 continue
             score = np.where(row.root, row.likely * row.sure, 0.0)
-            equal = (np.abs(score - best) <= EQUAL * best) & (row.bound > out.bound)
-            ahead = np.flatnonzero(((score > best) | equal) & (score > 0) & (row.likely >= MIN_SAVING_SHARE))
+            ahead = np.flatnonzero((score > best) & (row.likely >= MIN_SAVING_SHARE))
             if len(ahead):
                 best[ahead] = score[ahead]
                 out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]

@@ -62,7 +62,8 @@ class Origins:
             return Origin(metric, value, unit, formula=text)
         # a missing optional input had no part in the value
         names = [m for m in (*d.inputs, *d.optional) if self._present(m, position)]
-        inputs = tuple(self._origin(m, workload, position, depth + 1) for m in names[:16])
+        found = [self._origin(m, workload, position, depth + 1) for m in names[:16]]
+        inputs = tuple(sorted(found, key=lambda o: o.value != value))  # of a maximum the one it is comes first
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
 
     def _from_column(self, metric: str, column: Column, workload: int, value: float, unit: str, depth: int) -> Origin:

@@ -31,8 +31,6 @@ KNOWN = {
     ("2/03_basalt_wave_stats.csv", "Frame 311/Async Compute/BitonicSortTiles"): "shared-memory-traffic",
     ("3/03_kestrel_devkit_timing.csv", "Frame/Lighting CS/Denoise B"): "uncoalesced-loads",
     ("3/09_compute_kernel_review.csv", "Simulation/Cloth Solve"): "lsu-pressure",
-    # a busy L2 stands before the misses that go to system memory
-    ("4/21_targets_and_traffic.tsv", "Frame/Effects/Host-visible volume"): "l2-bandwidth",
     # SM and TEX are 2.6 points apart, the article says within two
     ("5/03_inhouse_frameprof.csv", "Frame/SSAO"): "issue-bound",
     # `Waves` alone may be those of a launch or of the whole GPU: not read

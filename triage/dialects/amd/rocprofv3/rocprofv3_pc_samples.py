@@ -59,7 +59,7 @@ def read(source: Source, options: Options) -> Table:
     found, dispatches, remarks = sample_file.spots(source, {})
     if not found:
         raise BadCapture(f"{source.path}: no sample holds an instruction", "sample a kernel of the program for longer")
-    what = f"{dispatches} sampled dispatches" if dispatches > 1 else "sampled dispatch"
+    what = f"{dispatches} sampled launches" if dispatches > 1 else "sampled launch"
     table = Table(NAME, [source], np.array([what], dtype=object), {}, lines=np.array([2]))
     table.kinds = np.full(1, "compute", dtype=object)
     table.quality += remarks
