@@ -96,7 +96,7 @@ def differences(want: dict[str, Any], result: Result, name: str) -> list[str]:
     out += [f"{rule} fires" for rule in want.get("absent", ()) if rule in found]
     # a report leads with the root cause; the article with what saves most
     mine = [f for f in result["findings"] if f["workload"] == got["id"]]
-    gains = {f["name"]: (f.get("gain") or {}).get("fraction") or 0.0 for f in mine}
+    gains = {f["name"]: (gain["fraction"] or 0.0) if (gain := f.get("gain")) else 0.0 for f in mine}
     best = sorted(gains, key=lambda name: -gains[name])
     if "first" in want and best[:1] != [want["first"]]:
         out.append(f"{(best or ['nothing'])[0]} saves most, not {want['first']}")
