@@ -11,7 +11,16 @@ from triage.diagnosis.diagnosing import Diagnoser
 from triage.products.compare.comparing import compare
 from triage.products.settings import Settings
 
-BASE = {"time": 200_000, "executed": 6e7, "issue": 40, "sm_cycles": 396_000, "cycles": 400_000, "grid": 20_000, "read": 6e7, "written": 3e7}
+BASE = {
+    "time": 200_000,
+    "executed": 6e7,
+    "issue": 40,
+    "sm_cycles": 396_000,
+    "cycles": 400_000,
+    "grid": 20_000,
+    "read": 6e7,
+    "written": 3e7,
+}
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,9 @@ def test_the_pages_script_takes_its_noun_from_the_report(tmp_path: Path) -> None
 def test_nor_does_a_comparison_of_kernels(form: str, tmp_path: Path) -> None:
     for name in ("V4 atomics as requests", "a chain of dependent arithmetic"):
         moved = {"read": 2e7, "written": 1e7}  # less than any memory moves in this time
-        before = write(tmp_path / "a.csv", dataclasses.replace(OTHERS[name], counters={**OTHERS[name].counters, **moved}))
+        before = write(
+            tmp_path / "a.csv", dataclasses.replace(OTHERS[name], counters={**OTHERS[name].counters, **moved})
+        )
         slower = {**OTHERS[name].counters, **moved, "time": 400_000}
         after = write(tmp_path / "b.csv", dataclasses.replace(OTHERS[name], counters=slower))
         text = run("compare", before, after, "-f", form).stdout

@@ -69,7 +69,7 @@ def test_nested_values_end_by_the_clock_of_the_system(
 def test_memory_is_bounded(bundle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confined, "MEMORY", 64 << 20)
     text = "{% set n = namespace(x=[]) %}{% for i in range(200) %}{% set n.x = n.x + ['x' * 900000 ~ i] %}{% endfor %}{{ n.x|length }}"
-    with pytest.raises(ReportError, match="takes more than 64 MB|makes more than"):
+    with pytest.raises(ReportError, match=r"takes more than 64 MB|makes more than"):
         rendered(bundle, tmp_path, text)
 
 
