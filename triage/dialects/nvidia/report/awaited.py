@@ -19,6 +19,7 @@ from triage.dialects.nvidia.sass.producers import AWAITED, QUEUES, fillers, mean
 _LISTED = 3  # producers of one place
 _FOLLOWED = 64  # of them before those of a line or argument are put together
 _MIN_SHARE = 0.1  # of the waiting at a place, below which a producer is not worth a word
+MIN_SAMPLES = 50  # of one place, below which shares of its reasons are chance
 _MIN_ASKED = 0.25  # of it that has a scoreboard or queue behind it, below which the place waits for other things
 _INSTRUCTIONS = 32  # of one place that are followed, those with most samples first
 _COUNTERS = (
@@ -82,7 +83,7 @@ class Awaited:
         """(producers of the waiting at some addresses, most first; why there is none, "" if none is asked for)."""
         counts, total = by_reason(self.found, pcs)
         asked = {r: n for r, n in counts.items() if n > 0 and (r in AWAITED or r in QUEUES)}
-        if not total > 0 or sum(asked.values()) < _MIN_ASKED * total:
+        if total < MIN_SAMPLES or sum(asked.values()) < _MIN_ASKED * total:
             return (), ""
         if self.where.instruction(int(pcs[0])) is None and not self.where.exhausted:
             return (), "its machine code is not in the report"

@@ -11,7 +11,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices
 from triage.capture.location import Location
 from triage.dialects.nvidia.report import code
-from triage.dialects.nvidia.report.awaited import Awaited
+from triage.dialects.nvidia.report.awaited import MIN_SAMPLES, Awaited
 from triage.dialects.nvidia.report.code import Code, Map, Spot
 from triage.dialects.nvidia.report.container import Contents
 from triage.dialects.nvidia.report.instances import Instances
@@ -194,9 +194,9 @@ def _located(row: int, found: Instances, where: Map, awaited: Awaited, aspect: _
 
 
 def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
-    """What warps mostly wait for at some addresses, and its share of their samples; "" where nothing leads."""
+    """What warps mostly wait for at some addresses, and its share of their samples; "" where nothing leads, or few were taken."""
     counts, total = by_reason(found, pcs)
-    if not counts or not total > 0:
+    if not counts or total < MIN_SAMPLES:
         return "", 0.0
     reason = max(counts, key=lambda r: (counts[r], r))
     share = counts[reason] / total
