@@ -79,7 +79,7 @@ def test_a_comment_in_a_rule_changes_no_golden_file(tmp_path: Path) -> None:
     name, path = ONE
     root = checkout(
         tmp_path, path, "tests/__init__.py", "tests/conftest.py", "tests/regolden.py", "tests/helpers/__init__.py",
-        "tests/helpers/folded_json.py",
+        "tests/helpers/folded_json.py", "tests/helpers/forking.py",
     )  # fmt: skip
     script = [sys.executable, str(root / "tests" / "regolden.py"), name]
     (root / "tests" / "golden").mkdir()

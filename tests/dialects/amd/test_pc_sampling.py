@@ -46,7 +46,7 @@ def trace(folder: Path) -> Path:
 
 def test_the_sample_alone_is_one_row() -> None:
     table = read(STOCHASTIC, "rocprofv3-pc-samples")
-    assert list(table.names) == ["4 sampled dispatches"] and "gpu.time" not in table.columns
+    assert list(table.names) == ["4 sampled launches"] and "gpu.time" not in table.columns
     assert table.locate is not None
     assert [(p.line, p.reason) for p in table.locate(0, ["waves.dependency_wait"])][:2] == [
         (11, "waitcnt"),
