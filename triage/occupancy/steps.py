@@ -234,8 +234,10 @@ def _together(model: Model, launch: Launch, groups: int) -> Step | None:
             changes.append(Change(resource, before, int(fits[-1]), label(model, resource)))
         else:
             waves = -(-launch.threads // model.wave_size)
-            occupancy = (groups * waves / model.slots, target * waves / model.slots)
-            return Step("up", tuple(changes), (groups, target), occupancy, model.words["group"])
+            # limits come in steps: what reaches the target may reach more
+            reached = int(model.run(**{**arguments(launch), **{c.resource: c.after for c in changes}}).groups)
+            occupancy = (groups * waves / model.slots, reached * waves / model.slots)
+            return Step("up", tuple(changes), (groups, reached), occupancy, model.words["group"])
     return None
 
 
