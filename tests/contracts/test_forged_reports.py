@@ -146,7 +146,7 @@ def test_code_that_is_visited_is_bounded_over_a_whole_report(monkeypatch: pytest
     codes, results = [], []
     for k in range(1, 21):
         base = 0x1000_0000 * k
-        samples = {base + 16 * (size - 8 + i): 9 - i for i in range(8)}
+        samples = {base + 16 * (size - 8 + i): 100 * (9 - i) for i in range(8)}
         counted = {"launch__function_pcs": {0: base}, "smsp__pcsamp_warps_issue_stalled_long_scoreboard": samples}
         codes.append(w.Code(k, cubins.cubin({"k": body}, sm=80), functions=[("k", base, 1)]))
         results.append(w.Launch("k(int)", {"gpu__time_duration.sum": 1}, counted, mangled="k", code=k))
