@@ -199,28 +199,14 @@ def shifted_left(s: Sheet, r: random.Random) -> bool:
     return True
 
 
-def shifted_column(s: Sheet, r: random.Random) -> bool:
-    """The cells of one column stand one row lower than the others."""
+def _changed_column(s: Sheet, r: random.Random, change: Callable[[list[str]], list[str]]) -> bool:
+    """A column of numbers with its cells changed together; False where there is none, or nothing changes."""
     rows = [i for i in s.body if _count(s.lines[i], s.sep) == s.width]
     at = _numeric(s, r, r.choice(rows)) if len(rows) > 2 else -1
     if at < 0:
         return False
     old = [s.cells(i)[at] for i in rows]
-    for i, value in zip(rows, ["", *old[:-1]], strict=True):
-        cells = s.cells(i)
-        cells[at] = value
-        s.put(i, cells)
-    return True
-
-
-def sorted_column(s: Sheet, r: random.Random) -> bool:
-    """One column is sorted and the others are not."""
-    rows = [i for i in s.body if _count(s.lines[i], s.sep) == s.width]
-    at = _numeric(s, r, r.choice(rows)) if len(rows) > 2 else -1
-    if at < 0:
-        return False
-    old = [s.cells(i)[at] for i in rows]
-    new = sorted(old, key=lambda c: float(c.strip('" \r')) if _NUMBER.match(c) else 0.0)
+    new = change(old)
     if new == old:
         return False
     for i, value in zip(rows, new, strict=True):
@@ -228,6 +214,18 @@ def sorted_column(s: Sheet, r: random.Random) -> bool:
         cells[at] = value
         s.put(i, cells)
     return True
+
+
+def shifted_column(s: Sheet, r: random.Random) -> bool:
+    """The cells of one column stand one row lower than the others."""
+    return _changed_column(s, r, lambda old: ["", *old[:-1]])
+
+
+def sorted_column(s: Sheet, r: random.Random) -> bool:
+    """One column is sorted and the others are not."""
+    return _changed_column(
+        s, r, lambda old: sorted(old, key=lambda c: float(c.strip('" \r')) if _NUMBER.match(c) else 0.0)
+    )
 
 
 def log_line(s: Sheet, r: random.Random) -> bool:
