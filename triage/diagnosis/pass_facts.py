@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Masks, Values
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
-from triage.diagnosis.pixel_account import Account, accounts
-from triage.ground.columns import is_column
+from triage.diagnosis.pixel_account import Account, accounts, column
 from triage.ground.phrasing import whole_percent
 from triage.reading.pass_tree import Pass, passes
 
@@ -112,12 +111,6 @@ def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats,
     text += f" + {len(dense) - MAX_LISTED_PASSES} more" if len(dense) > MAX_LISTED_PASSES else ""
     excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time
     return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
-
-
-def column(view: View, metric: str) -> Floats:
-    """A metric of every workload, NaN where the whole capture lacks it."""
-    values: Values = view[metric]
-    return values if is_column(values) else np.full(view.size, np.nan)
 
 
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.ground.columns import is_column
+from triage.diagnosis.pixel_account import column
 from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
@@ -57,11 +57,11 @@ def _resolves(capture: Capture, total: float) -> Facts:
 
 def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:
     """Multisampled passes whose colour or depth units limit; {} where no pass is known to be multisampled."""
-    stated = _column(view, "target.samples")
+    stated = column(view, "target.samples")
     known = [(p, n) for p in found if (n := _samples_of(p, stated)) > 1]
     if not known:
         return {}
-    busy = np.fmax(_column(view, "crop.throughput"), _column(view, "zrop.throughput"))
+    busy = np.fmax(column(view, "crop.throughput"), column(view, "zrop.throughput"))
     weights = np.nan_to_num(view.capture.self_ns)
     bad = []
     for p, n in known:
@@ -89,7 +89,7 @@ def _twice(capture: Capture, found: Sequence[Pass], view: View, total: float) ->
     """Passes whose triangles, vertices, shaded pixels and draws are those of an earlier one; {} where these were not counted."""
     if capture.frames is not None:  # each marker then stands for all frames
         return {}
-    columns = [_column(view, m) for m in _SAME]
+    columns = [column(view, m) for m in _SAME]
     first: dict[tuple[float | None, ...], Pass] = {}
     again: list[tuple[Pass, Pass]] = []
     compared = False
@@ -108,8 +108,3 @@ def _twice(capture: Capture, found: Sequence[Pass], view: View, total: float) ->
     again.sort(key=lambda b: -b[0].time_ns)
     text = ", ".join(f"“{p.levels[-1]}” like “{k.levels[-1]}”" for p, k in again[:_NAMED])
     return {"frame.duplicate_share": (sum(p.time_ns for p, _ in again) / total, text)}
-
-
-def _column(view: View, metric: str) -> Floats:
-    values: Floats = view[metric]
-    return values if is_column(values) else np.full(view.size, np.nan)

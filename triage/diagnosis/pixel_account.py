@@ -47,12 +47,12 @@ class Account:
 def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Account]:
     """The account of each pass."""
     drawn, shaded, passed, prims = (
-        _column(view, m) for m in ("pixels.drawn", "invocations.ps", "pixels.passed", "prims.drawn")
+        column(view, m) for m in ("pixels.drawn", "invocations.ps", "pixels.passed", "prims.drawn")
     )
     if not (passed > 0).any():  # a counter that is 0 throughout was not measured
         passed = np.full(view.size, np.nan)
-    stated = _column(view, "target.pixels")
-    leaf, draws = capture.leaf, np.maximum(_filled(_column(view, "draw.count"), capture.calls), 1.0)
+    stated = column(view, "target.pixels")
+    leaf, draws = capture.leaf, np.maximum(_filled(column(view, "draw.count"), capture.calls), 1.0)
     screen = leaf & (drawn >= FULL * draws) & (prims <= MAX_TRIANGLES * draws)
     each = np.where(screen, drawn / draws, np.nan)
     whole = _commonest(each)
@@ -69,7 +69,8 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     return out
 
 
-def _column(view: View, metric: str) -> Floats:
+def column(view: View, metric: str) -> Floats:
+    """A metric of every workload, NaN where the whole capture lacks it."""
     values: Floats = view[metric]
     return values if is_column(values) else np.full(view.size, np.nan)
 

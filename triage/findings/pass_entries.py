@@ -10,8 +10,8 @@ from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
-from triage.diagnosis.pass_facts import column, geometry
-from triage.diagnosis.pixel_account import Account, accounts
+from triage.diagnosis.pass_facts import geometry
+from triage.diagnosis.pixel_account import Account, accounts, column
 from triage.diagnosis.root_causes import Causes
 from triage.document.bundle import MOST_PASSES
 from triage.document.entries import PassEntry
