@@ -6,14 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from triage import schema
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings.assembling import terminology_of
-from triage.findings.evidence import at, holding_checks
+from triage.findings.evidence import bare_origin, holding_checks
 from triage.findings.finding_types import Origin
 from triage.findings.near_misses import near_misses
 from triage.findings.reasons import Reasons
@@ -147,5 +146,4 @@ class _One:
 
     def origin(self, metric: str) -> Origin:
         """A value without its cell."""
-        unit = schema.get(metric).unit if schema.known(metric) else "count"
-        return Origin(metric, at(self.o.view[metric], self.i), unit)
+        return bare_origin(self.o.view, metric, self.i)

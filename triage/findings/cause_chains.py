@@ -11,8 +11,8 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.outcomes import Outcomes
 from triage.diagnosis.root_causes import CauseTable
 from triage.document.entries import LinkEntry
-from triage.findings.evidence import at, holding_checks
-from triage.findings.finding_types import Check, Finding, Origin
+from triage.findings.evidence import bare_origin, holding_checks
+from triage.findings.finding_types import Check, Finding
 from triage.ground.terminology import said
 from triage.inference.evaluate import Lookup
 
@@ -72,10 +72,9 @@ class Causes:
         rule = self.d.book.rules[int(self._known(part).rows[cause].rule[i])]
         view = whole.view if whole.known else self._among[part].view
 
-        def origin(metric: str) -> Origin:
-            return Origin(metric, at(view[metric], i), schema.get(metric).unit)
-
-        return holding_checks(rule, self.d.method, Lookup(rule, view, self.d.method), i, origin)
+        return holding_checks(
+            rule, self.d.method, Lookup(rule, view, self.d.method), i, lambda metric: bare_origin(view, metric, i)
+        )
 
     def _chain(self, part: int, w: int) -> list[int]:
         leader = int(self.d.parts[part].leaders.cause[w])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from triage import schema
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.findings.finding_types import Check, Origin
 from triage.ground.columns import is_column
 from triage.ground.phrasing import as_written, comparison, failed_comparison, upper_first
@@ -22,6 +23,11 @@ _PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.
 def at(values: Values, i: int) -> float:
     """The i-th of many values, or the one that holds for all."""
     return float(values[i] if is_column(values) else values)
+
+
+def bare_origin(view: View, metric: str, i: int) -> Origin:
+    """A metric's value at position i without the cells behind it."""
+    return Origin(metric, at(view[metric], i), schema.get(metric).unit if schema.known(metric) else "count")
 
 
 def make_check(

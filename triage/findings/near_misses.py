@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage import schema
 from triage.diagnosis.outcomes import Outcomes
-from triage.findings.evidence import at, is_quantity, make_check, metrics_behind
+from triage.findings.evidence import at, bare_origin, is_quantity, make_check, metrics_behind
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.inference.evaluate import SILENT
@@ -38,7 +37,7 @@ def near_misses(o: Outcomes, i: int, origins: Origins | None = None) -> list[Nea
     def origin(metric: str) -> Origin:
         if origins:
             return origins.origin(metric, int(o.rows[i]), i)
-        return Origin(metric, at(o.view[metric], i), schema.get(metric).unit)
+        return bare_origin(o.view, metric, i)
 
     out = []
     for index, rule in enumerate(o.d.book.rules):

@@ -13,6 +13,7 @@ from triage.derive import derivations
 from triage.diagnosis import verdicts
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.page_entries import NearEntry, NumberEntry, OpenEntry, WeighedEntry
+from triage.findings.evidence import at
 from triage.findings.near_misses import near_misses
 from triage.ground.stalls import STALLS
 from triage.inference.evaluate import BLIND, NOT_APPLICABLE
@@ -95,7 +96,7 @@ def _numbers(o: Outcomes, i: int, metrics: Iterable[str]) -> list[NumberEntry]:
     """Those of the metrics that are known at position i."""
     w, facts, out = int(o.rows[i]), o.capture.facts, list[NumberEntry]()
     for m in metrics:
-        value = float(np.broadcast_to(o.view[m], o.view.size)[i])
+        value = at(o.view[m], i)
         if not np.isfinite(value):
             continue
         formula = ""
@@ -137,4 +138,4 @@ def _open(o: Outcomes, i: int) -> Iterator[tuple[int, OpenEntry]]:
 
 def _absent(o: Outcomes, i: int, metrics: Iterable[str]) -> list[str]:
     """Those of the metrics that are not known at position i."""
-    return [m for m in metrics if not np.isfinite(np.broadcast_to(o.view[m], o.view.size)[i])]
+    return [m for m in metrics if not np.isfinite(at(o.view[m], i))]
