@@ -166,15 +166,12 @@ def diagnose(
     read_all = [c if isinstance(c, Capture) else read(c, device=device) for c in given]
     # one string is one path, not a sequence of letters
     folders = [rules] if isinstance(rules, str | Path) else rules
-
-    def load() -> packs.Rulebook:  # the same book as the command line has: experimental rules stay out
-        return packs.select(packs.load([Path(r) for r in folders]))
-
-    book = load() if folders else None
+    # the same book as the command line has: experimental rules stay out
+    book = packs.select(packs.load([Path(r) for r in folders]))
     with _CACHE_LOCK:
         # compiled rules hold megabytes that no engine frees, so they are compiled once
-        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if book else b"")
-        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book or load(), method, engine)
+        key = (method, engine, hashlib.sha256(pickle.dumps(book)).digest() if folders else b"")
+        diagnoser = _DIAGNOSERS.pop(key, None) or Diagnoser(book, method, engine)
         _DIAGNOSERS[key] = diagnoser
         while len(_DIAGNOSERS) > MAX_CACHED_DIAGNOSERS:
             del _DIAGNOSERS[next(iter(_DIAGNOSERS))]
