@@ -15,7 +15,7 @@ MANY = 100  # frames from which on the slowest hundredth is one of them
 class Spread(NamedTuple):
     """Times in ns of one workload over the frames. worst_frame: counted from 1. p99, low: NaN for fewer than MANY frames.
 
-    low: mean of the slowest hundredth of the frames (1 % low).
+    low: mean of the slowest hundredth of the frames (1 % low average; the 1 % low itself is p99).
     """
 
     workload: int

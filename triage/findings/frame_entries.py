@@ -55,13 +55,14 @@ def _frames(part: Part, many: bool) -> FramesEntry | None:
     c = part.capture
     if c.frames is None:
         return None
+    p99, low = slowest(c.frames)
     return {
         "count": len(c.frames),
         "median_ns": number(float(np.median(c.frames)), 3),
-        "p99_ns": number(float(np.percentile(c.frames, 99)), 3),
+        "p99_ns": number(p99, 3),
         "longest_ns": number(float(c.frames.max()), 3),
         "stutter": number(float((c.frames > STUTTER * np.median(c.frames)).mean())),
-        "low_1_ns": number(slowest(c.frames)[1], 3) if len(c.frames) >= MANY else None,
+        "low_1_ns": number(low, 3) if len(c.frames) >= MANY else None,
         "markers": [
             {
                 "workload": part.workload_id(s.workload, many),

@@ -102,7 +102,7 @@ def _head(b: Bundle) -> Iterator[str]:
 
 def _item(i: ItemEntry) -> str:
     """`1. bus-traffic ~28.3 ms (medium confidence)`."""
-    saved = phrases.time(i["saved_ns"]) if i["saved_ns"] is not None else percent(i["fraction"])
+    saved = phrases.saving(i["saved_ns"], i["fraction"])
     return f"{i['rank']}. {i['cause']} ~{saved} ({i['confidence']} confidence)"
 
 
@@ -114,7 +114,7 @@ def _whole(b: Bundle) -> Iterator[str]:
         if mine:
             yield f"\n== whole capture, {head}"
         for i in mine:
-            saved = phrases.time(i["saved_ns"]) if i["saved_ns"] is not None else percent(i["fraction"])
+            saved = phrases.saving(i["saved_ns"], i["fraction"])
             yield (
                 f"{i['rank']}. {i['cause']} ({i['rule']}, {i['confidence']} confidence), saves ~{saved}, "
                 f"{phrases.range_(i['low_ns'], i['bound_ns'])}: {clean(i['message'])}"
@@ -162,7 +162,7 @@ def _name(w: WorkloadEntry) -> str:
 
 
 class _Workload:
-    """One workload in lines. formulas: of what is computed, formula -> names, entered here."""
+    """One workload in lines. formulas: formula -> names of the numbers computed by it, entered here."""
 
     def __init__(
         self,

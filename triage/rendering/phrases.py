@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from triage import schema
 from triage.document.budget_entries import BudgetEntry
-from triage.document.capture_entries import FramesEntry
 from triage.document.entries import (
     VERDICT_CLASSES,
     CellEntry,
@@ -38,19 +37,6 @@ def gap_reason(g: GapEntry) -> str:
     """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
     name = GAP_WORDS[g["cause"]].name
     return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
-
-
-def frames(f: FramesEntry) -> str:
-    """`240 frames: median 16.5 ms (61 fps), P99 22 ms (1 % low 45 fps), longest 41 ms (24 fps), stutter 0.8 %`."""
-    many = f["count"] >= 100  # a hundredth of fewer is none of them
-    parts = [f"median {time(f['median_ns'])} ({_fps(f['median_ns'])})"]
-    parts += [f"P99 {time(f['p99_ns'])} (1 % low {_fps(f['p99_ns'])})"] if many else []
-    parts += [f"longest {time(f['longest_ns'])} ({_fps(f['longest_ns'])})", f"stutter {percent(f['stutter'])}"]
-    return f"{plural(f['count'], 'frame')}: {', '.join(parts)}"
-
-
-def _fps(ns: float | None) -> str:
-    return f"{1e9 / ns:.0f} fps" if ns else "–"
 
 
 def steps(entries: Sequence[StepEntry] | None) -> str:
@@ -289,7 +275,12 @@ def saves(f: FindingEntry) -> str:
     g = f["gain"]
     if not g:
         return "–"
-    return time(g["saved_ns"]) if g["saved_ns"] is not None else percent(g["fraction"])
+    return saving(g["saved_ns"], g["fraction"])
+
+
+def saving(ns: float | None, fraction: float | None) -> str:
+    """A time where it is known, else the fraction."""
+    return time(ns) if ns is not None else percent(fraction)
 
 
 def back(m: MarkerRow) -> str:

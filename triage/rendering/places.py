@@ -54,6 +54,6 @@ def sentence(item: ItemEntry) -> str:
     names = [n for n in dict.fromkeys(item["names"]) if n != "frame"]
     where = f": {names[0]}" if names else ""
     more = f" + {item['workload_count'] - 1:,} more" if names and item["workload_count"] > 1 else ""
-    saving = phrases.time(item["saved_ns"]) if item["saved_ns"] is not None else percent(item["fraction"])
+    saving = phrases.saving(item["saved_ns"], item["fraction"])
     share = f" ({percent(item['share'])})" if item["share"] else ""
     return clean(f"{item['title']}{where}{more}, saves {saving}{share}. {item['message']} {item['action']}")

@@ -27,7 +27,7 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
 from triage.rendering import code_places, confined, declared, escape, next_captures, phrases
 from triage.rendering.findings_csv import Write
-from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
+from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames, frames_table
 from triage.rendering.labels import AS_DATA
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
@@ -198,7 +198,7 @@ class Phrases:
     tail = staticmethod(phrases.tail)
     titled = staticmethod(phrases.titled)
     gap_reason = staticmethod(phrases.gap_reason)
-    frames = staticmethod(phrases.frames)
+    frames = staticmethod(frames)
     steps = staticmethod(phrases.steps)
     ranks = staticmethod(phrases.ranks)
 

@@ -23,7 +23,7 @@ from triage.ground.terminology import said, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
-from triage.rendering.frames_table import MOST_MARKERS, frames_table
+from triage.rendering.frames_table import MOST_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
@@ -131,7 +131,7 @@ class _Page:
             grid.add_row(HEADS.not_diagnosed, Text(phrases.undiagnosed(self.s["dark"]), "yellow"))
         for c in self.doc["captures"]:
             if c["frames"]:
-                grid.add_row(HEADS.frames, phrases.frames(c["frames"]))
+                grid.add_row(HEADS.frames, frames(c["frames"]))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
@@ -164,7 +164,7 @@ class _Page:
             top = f" (top {len(shown)})" if shown and len(shown) < len(self.s["causes"]) else ""
             self.title(f"{HEADS.to_do}{top}")
         for n, c in enumerate(shown, 1):
-            back = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else percent(c["fraction"])
+            back = phrases.saving(c["saved_ns"], c["fraction"])
             room = self.wide - 5 - len(back) - 1 - PRIORITY
             cause = f" ({c['cause']})" if self.full else ""
             title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
