@@ -83,13 +83,7 @@ def verdict_bar(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
 
 def verdict_legend(verdicts: Sequence[VerdictEntry]) -> Text:
     """Legend of `verdict_bar`: `█ to fix 3.1 ms (63 %)`."""
-    text = Text()
-    for k, v in enumerate(verdicts):
-        fill, style = VERDICT_LOOKS[v["verdict"]]
-        text.append("  " if k else "")
-        text.append(f"{fill} ", style)
-        text.append(phrases.verdicts([v]).replace(" ", "\u00a0"))
-    return text
+    return _legend([(VERDICT_LOOKS[v["verdict"]], phrases.verdicts([v])) for v in verdicts])
 
 
 def bar(known: list[LimiterEntry], cells: int) -> Text:
@@ -106,13 +100,19 @@ def bar(known: list[LimiterEntry], cells: int) -> Text:
 
 def legend(known: list[LimiterEntry]) -> Text:
     """Legend of `bar`."""
+    return _legend(
+        [(LOOKS[x["limiter_class"]], f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}") for x in known]
+    )
+
+
+def _legend(entries: Sequence[tuple[tuple[str, str], str]]) -> Text:
+    """Fills with their words. entries: ((fill, style), words)."""
     text = Text()
-    for k, x in enumerate(known):
-        fill, style = LOOKS[x["limiter_class"]]
+    for k, ((fill, style), words) in enumerate(entries):
         text.append("  " if k else "")
         text.append(f"{fill} ", style)
         # no-break spaces keep a name and its figure on one line
-        text.append(f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}".replace(" ", "\u00a0"))
+        text.append(words.replace(" ", "\u00a0"))
     return text
 
 
