@@ -1,4 +1,4 @@
-"""Captures of an agent: copies of what was opened below the allowed folders, so that no race of names matters."""
+"""Captures of an agent: copies of the files opened below the allowed folders, so that no race of names matters."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def read(path: Path, most: int) -> bytes:
 
 
 def read_handle(handle: int, most: int) -> bytes:
-    """Return the same of what was opened without blocking; the descriptor is closed."""
+    """Return the same of a file opened without blocking; the descriptor is closed."""
     with open(handle, "rb", buffering=0) as f:
         mode = os.fstat(handle).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):

@@ -155,7 +155,7 @@ def _version(db: Database, path: str) -> int:
     made = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%' LIMIT 1"
     if (other := db.execute(made).fetchone()) is not None:
         raise TriageError(f"{path}: not a triage history (holds {str(other[0])[:60]!r})", "check --history")
-    # an index or a constraint of somebody else would refuse rows, or drop them
+    # a foreign index or constraint would refuse rows, or drop them
     named = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 99").fetchall()
     ours = _made(min(max(version, 0), VERSION))
     for name, sql in named if version <= VERSION else ():
