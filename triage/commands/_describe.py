@@ -131,7 +131,7 @@ def _gain(g: GainModel) -> Iterator[str]:
         yield wrap(f"{g.sure:.0%} of the likely saving", "  low      ")
     if g.ends:
         idle = {"start": "start-up and drain", "uneven": "idle time of SMs that finish early"}
-        yield wrap(" and ".join(idle[e] for e in sorted(g.ends)), "  removes  ")
+        yield wrap(" and ".join(idle[e] for e in g.ends), "  removes  ")
     at = f", at {g.reach:.0%} of their peak" if g.reach else ""
     yield wrap(f"by the units that stay busy{at}", "  limited  ")
 

@@ -59,7 +59,7 @@ def gain_model(g: Mapping[str, Any], parse: Callable[[str], Expression], reach: 
         because=" ".join(str(g["because"]).split()),
         scope=of,
         reach=reach,
-        ends=frozenset(map(str, ends)),
+        ends=tuple(sorted(set(map(str, ends)))),
     )
 
 

@@ -106,7 +106,7 @@ class GainModel:
     because: str
     scope: str = "workload"
     reach: float | None = None
-    ends: frozenset[str] = frozenset()
+    ends: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
