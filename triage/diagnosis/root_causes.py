@@ -97,14 +97,15 @@ class CauseIndex:
         return out
 
     def lead(self, table: CauseTable, size: int) -> Leaders:
-        """The root cause of every workload."""
+        """The root cause of every workload: the likely saving weighed by confidence decides, then what is possible at most."""
         out = Leaders.none(size)
         best = np.zeros(size)
         for cause, row in table.rows.items():
             if self.verdict[cause]:
                 continue
             score = np.where(row.root, row.likely * row.sure, 0.0)
-            ahead = np.flatnonzero((score > best) & (row.likely >= MIN_SAVING_SHARE))
+            level = (score == best) & (row.bound > out.bound)
+            ahead = np.flatnonzero(((score > best) | level) & (row.likely >= MIN_SAVING_SHARE) & (score > 0))
             if len(ahead):
                 best[ahead] = score[ahead]
                 out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]
