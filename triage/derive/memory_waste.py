@@ -118,10 +118,12 @@ def _atomics(
     by_lines = over(_either(line_atomics, line_reductions), lines)
     ours = _either(asked, told)
     by_requests = over(ours, _either(loads, stores) + ours)  # of those that were counted
-    l3, reads, writes, messages, every, sends, lines_l1 = xe
+    l3, reads, writes, messages, every, sends, lines_l1, loaded, stored = xe
+    at_l2 = _either(atomics, reductions)
     # a message takes one access of the load/store cache or several, so that the share comes out low, never high
     on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends, lines_l1)))
-    return np.clip(first(over(_either(atomics, reductions), all_), by_lines, by_requests, on_xe), 0.0, 1.0)
+    by_l1 = over(at_l2, _either(loaded, stored) + at_l2)  # L1 keeps a part of the loads: the share comes out low, never high
+    return np.clip(first(over(at_l2, all_), by_lines, by_requests, on_xe, by_l1), 0.0, 1.0)
 
 
 def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Values) -> Values:
@@ -253,7 +255,7 @@ DERIVATIONS = (
     Derivation(
         "atomics.share",
         (),
-        "(atomic + reduction sectors) / L2 sectors, else the same of the L2 requests or of the global ones",
+        "(atomic + reduction sectors) / L2 sectors, else the same of the L2 requests, of the global ones or of L1's sectors",
         _atomics,
         (
             "l2.sectors",
@@ -273,6 +275,8 @@ DERIVATIONS = (
             "shader.accesses",
             "eu.inst_send",
             "lsc.accesses",
+            "global_load.sectors",
+            "global_store.sectors",
         ),
         ask=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
     ),

@@ -126,6 +126,16 @@ def _occupancy(warps: Values, slots: Values, cs: Values, ps: Values, vtg: Values
     return first(warps / slots, np.where(stages > 0, np.minimum(stages, 1.0), np.nan))
 
 
+def _issued(
+    each: Values, elapsed: Values, active: Values, held: Values, occupancy: Values, slots: Values, *latency: Values
+) -> Values:
+    """By Little's law a scheduler issues once per warp that it holds and per warp latency; an SM has four of them."""
+    issues, executes, nvidia = latency
+    warps = first(held, occupancy * slots / 4)
+    by_latency = np.where(nvidia == 1, np.minimum(over(warps, first(issues, executes)), 1.0), np.nan)
+    return first(each, np.minimum(over(elapsed, active), 1.0), by_latency)
+
+
 def _kinds(view: View) -> Kinds:
     kinds = view.capture.kinds[view.rows]
     return Kinds(kinds, kinds != "")
@@ -169,9 +179,20 @@ DERIVATIONS = (
     Derivation(
         "sm.issue_per_active",
         (),
-        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active",
-        lambda each, elapsed, active: first(each, np.minimum(over(elapsed, active), 1.0)),
-        ("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active"),
+        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, "
+        "else active warps per scheduler / warp cycles per issue",
+        _issued,
+        (
+            "warp.issued_per_scheduler",
+            "sm.issue_per_elapsed",
+            "sm.active",
+            "warp.active_per_scheduler",
+            "sm.occupancy",
+            "device.max_warps",
+            "warp.cycles_per_issue",
+            "warp.cycles_per_executed",
+            "device.is_nvidia",
+        ),
         ask=("sm.issue_per_elapsed", "sm.active"),
     ),
     Derivation(
