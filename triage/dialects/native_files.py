@@ -56,12 +56,6 @@ _KINDS = (
         "export it: nvprof --csv --print-gpu-trace -i {name} 2> {stem}.csv",
     ),
     _Kind(
-        (),
-        (b"Analysis mode = cli",),
-        "console text of rocprof-compute analyze, not a table",
-        "give triage the workload folder, or save its tables: rocprof-compute analyze -p FOLDER --save-dfs out",
-    ),
-    _Kind(
         (".nsight-cuprof-report",),
         (),
         "binary Nsight Compute report of 2019 or older, not a table",

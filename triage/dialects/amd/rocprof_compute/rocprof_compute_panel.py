@@ -19,11 +19,13 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.amd.counters.counter_names import SM_PARTS
 from triage.dialects.amd.rocprof_compute import panels, pmc_perf
+from triage.dialects.amd.rocprof_compute.panels import PERCENT as _PCT
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
+EVERY = "all analysed dispatches"  # name of the one workload
 SIGN = ("metric",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
@@ -148,26 +150,65 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """The speed-of-light panel as one workload; raises NotTriageable naming any other panel."""
+    """The panel as one workload; raises NotTriageable naming one of which nothing follows."""
     line, headers = wide_table.header(source)
     found = _columns(headers)
     shape.check(source, line + 1, None, headers)
-    odd = Odd()
-    rows: dict[str, tuple[int, Sequence[str]]] = {}
-    for number, cells in sorted(source.records(range(line + 1, line + 400)).items()):
-        if len(cells) > found["metric"] and cells[found["metric"]].strip():
-            rows.setdefault(_plain(cells[found["metric"]]), (number, cells))
+    records = sorted(source.records(range(line + 1, line + 400)).items())
+    rows = [
+        (number, cells) for number, cells in records if len(cells) > found["metric"] and cells[found["metric"]].strip()
+    ]
     if not rows:
         raise BadCapture(f"{source.path}: header without rows", "analyze the capture again")
+    table = panel(source, headers, rows, options)
+    if table is not None:
+        return table
     if "pop" not in found:
-        if (known := _single(source, found, rows, options)) is not None:
-            return known
-        panel = next((title for key, title in _PANELS if _plain(key) in rows), "an analysis panel")
+        known = {_plain(cells[found["metric"]]) for _, cells in rows}
+        title = next((title for key, title in _PANELS if _plain(key) in known), "an analysis panel")
         raise NotTriageable(
-            f"{source.path}: panel {panel}: averages over all kernels, without times",
+            f"{source.path}: panel {title}: averages over all kernels, without times",
             "name the folder with pmc_perf.csv, or panel 2.1 (201.csv)",
         )
-    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([line + 1]))
+    raise NotTriageable(
+        f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows",
+        "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv",
+    )
+
+
+def panel(
+    source: Source,
+    headers: list[str],
+    records: Sequence[tuple[int, Sequence[str]]],
+    options: Options,
+    section: str = "",
+) -> Table | None:
+    """One panel, as (1-based line, cells) per row, as one workload; None where nothing follows from it.
+
+    section: its number, "6.2", where it is known; a row that no other panel has tells it otherwise.
+    """
+    found = _columns(headers)
+    if "metric" not in found:
+        return None
+    rows: dict[str, tuple[int, Sequence[str]]] = {}
+    for number, cells in records:
+        rows.setdefault(_plain(cells[found["metric"]]), (number, cells))
+    if "pop" in found:
+        return _speed_of_light(source, found, headers, rows, options)
+    return _single(source, found, rows, options, section)
+
+
+def _speed_of_light(
+    source: Source,
+    found: dict[str, int],
+    headers: list[str],
+    rows: Mapping[str, tuple[int, Sequence[str]]],
+    options: Options,
+) -> Table | None:
+    """Panel 2.1, None where no row states a utilisation."""
+    first = min(number for number, _ in rows.values())
+    odd = Odd()
+    table = Table(NAME, [source], np.array([EVERY], dtype=object), {}, lines=np.array([first]))
     table.kinds = np.array(["compute"], dtype=object)
     used = set()
     style = _style(source, rows, [found["value"], found["pop"]], options.decimal)
@@ -199,10 +240,7 @@ def read(source: Source, options: Options) -> Table:
                     np.array([share / 100]), headers[pop], pop + 1, "%", 0.01, lines=np.array([number])
                 )
     if not table.columns:
-        raise NotTriageable(
-            f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows",
-            "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv",
-        )
+        return None
     table.quality += odd.remarks()
     _sums(table)
     table.unmapped = [cells[found["metric"]].strip() for key, (_, cells) in rows.items() if key not in used]
@@ -211,16 +249,17 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _single(
-    source: Source, found: dict[str, int], rows: Mapping[str, tuple[int, Sequence[str]]], options: Options
+    source: Source, found: dict[str, int], rows: Mapping[str, tuple[int, Sequence[str]]], options: Options, section: str
 ) -> Table | None:
     """A panel of one unit as one workload, None for a panel that is not among them or says nothing."""
-    panel = next((p for p in panels.PANELS if _plain(p.only) in rows), None)
+    known = (p for p in panels.PANELS if (p.title.startswith(f"{section} ") if section else _plain(p.only) in rows))
+    panel = next(known, None)
     at = found.get("value", found.get("expression", -1))
     if panel is None or at < 0:
         return None
     # an untitled row is the panel itself
     first = min(number for number, _ in rows.values())
-    table = Table(NAME, [source], np.array(["all analysed dispatches"], dtype=object), {}, lines=np.array([first]))
+    table = Table(NAME, [source], np.array([EVERY], dtype=object), {}, lines=np.array([first]))
     table.kinds = np.array(["compute"], dtype=object)
     style = _style(source, rows, [at], options.decimal)
 
@@ -245,7 +284,7 @@ def _single(
 
     for name, (metric, factor) in panel.rows.items():
         value = cell(name, at)
-        if value is None or metric in table.columns:
+        if value is None or metric in table.columns or (factor == _PCT and _absolute(rows[_plain(name)][1], found)):
             continue
         if name in panel.inverse:
             compute(metric, f"1 - {name}", 1 - value * factor, {name: (name, at)})
@@ -270,6 +309,12 @@ def _single(
         f"panel {panel.title}: averages over all analysed dispatches without times; the workload folder holds every dispatch"
     )
     return table
+
+
+def _absolute(cells: Sequence[str], found: dict[str, int]) -> bool:
+    """Does the row state cycles or units of hardware, as Omniperf 1 did where later versions have a share?"""
+    unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
+    return unit != "" and not unit.startswith(("pct", "percent", "%"))
 
 
 def _nothing(cells: Sequence[str], column: int) -> bool:
