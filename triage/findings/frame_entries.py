@@ -13,6 +13,7 @@ from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
 from triage.dialects.frames.pacing import STUTTER
 from triage.document.capture_entries import FramesEntry
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, LimiterEntry, QualityEntry
+from triage.document.headline import shorten_middle
 from triage.document.numbers import number, numbers
 from triage.findings.timeline_entries import kernels, operators, ranks, steps, timelines
 from triage.ground.limiters import CLASSES
@@ -94,7 +95,7 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "limiters": _limiters(d),
         "findings_total": d.total,
         "findings_listed": len(d.order),
-        "notes": list(d.notes),
+        "notes": [*_banners(d), *d.notes],
         "time_by_verdict": _time_by_verdict(d),
         "unjudged_ns": number(sum(dark), 3),
         "unjudged_collect": _deciding(d, outcomes),
@@ -105,6 +106,22 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "steps": steps(d.parts),
         "ranks": ranks(d.parts),
     }
+
+
+def _banners(d: Diagnosis) -> list[str]:
+    """What causes with a banner say of their workloads, above the list: `sgemm_naive and 2 more: looks like a debug build ...`."""
+    out = []
+    for code, name in enumerate(d.cause_index.names):
+        banner = d.book.cause(name).banner
+        rules = np.flatnonzero(d.cause_index.of_rule == code) if banner else ()
+        seen: list[str] = []
+        for part in d.parts if len(rules) else ():
+            where = np.unique(part.firings.workload[np.isin(part.firings.rule, rules)])
+            seen += [str(part.capture.names[w]) for w in where if w >= 0]
+        if seen:
+            more = f" and {len(seen) - 1:,} more" if len(seen) > 1 else ""
+            out.append(f"{shorten_middle(seen[0], 60)}{more}: {banner}")
+    return out
 
 
 def _limiters(d: Diagnosis) -> list[LimiterEntry]:
