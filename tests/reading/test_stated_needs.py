@@ -12,6 +12,7 @@ from triage.ground.errors import TriageError
 from triage.products import project
 from triage.products.settings import Settings
 from triage.reading import stated_needs
+from triage.reading.stated_needs import BYTES, FLOPS, Need
 
 MOVED = 743e6
 
@@ -31,7 +32,7 @@ def capture(tmp_path: Path) -> Path:
     return path
 
 
-def diagnosed(path: Path, *needs: tuple[str, float]) -> tuple[str, list[dict[str, Any]]]:
+def diagnosed(path: Path, *needs: Need) -> tuple[str, list[dict[str, Any]]]:
     from triage.findings import assembling
 
     settings = Settings(needs=needs)
@@ -40,7 +41,7 @@ def diagnosed(path: Path, *needs: tuple[str, float]) -> tuple[str, list[dict[str
 
 
 def test_bytes_beyond_the_need_are_recoverable(capture: Path) -> None:
-    _, (item,) = diagnosed(capture, ("RMS*", 537e6))
+    _, (item,) = diagnosed(capture, Need("RMS*", 537e6))
     assert item["cause"] == "vram-bandwidth"
     assert item["fraction"] == pytest.approx(1 - 537e6 / MOVED, abs=0.005)
     assert "537 MB" in item["action"]
@@ -48,24 +49,29 @@ def test_bytes_beyond_the_need_are_recoverable(capture: Path) -> None:
 
 def test_a_kernel_that_moves_what_it_needs_saves_nothing(capture: Path) -> None:
     assert diagnosed(capture) == ("not-diagnosed", [])
-    assert diagnosed(capture, ("rms_norm", 740e6)) == ("at-limit", [])
+    assert diagnosed(capture, Need("rms_norm", 740e6)) == ("at-limit", [])
 
 
 def test_the_first_statement_that_fits_holds(capture: Path) -> None:
-    assert diagnosed(capture, ("rms*", 740e6), ("*", 1.0)) == diagnosed(capture, ("rms*", 740e6))
+    assert diagnosed(capture, Need("rms*", 740e6), Need("*", 1.0)) == diagnosed(capture, Need("rms*", 740e6))
 
 
 @pytest.mark.parametrize(
     ("text", "size"), [("537MB", 537e6), ("1.5 GiB", 1.5 * 2**30), ("12", 12.0), ("3k", 3e3), ("2TB", 2e12)]
 )
 def test_sizes(text: str, size: float) -> None:
-    assert stated_needs.parse_size(text, "--needs") == size
+    assert stated_needs.need("*", text, "--needs") == Need("*", size, BYTES)
+
+
+@pytest.mark.parametrize(("text", "amount"), [("137GFLOP", 137e9), ("1.5 TFLOPs", 1.5e12), ("12flop", 12.0)])
+def test_operations(text: str, amount: float) -> None:
+    assert stated_needs.need("*", text, "--needs") == Need("*", amount, FLOPS)
 
 
 @pytest.mark.parametrize("text", ["", "MB", "-1MB", "0", "1e9", "5 furlongs"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(TriageError, match="expected bytes"):
-        stated_needs.parse_size(text, "--needs")
+        stated_needs.need("*", text, "--needs")
 
 
 def test_a_name_that_nothing_has_is_an_error(capture: Path) -> None:
@@ -79,4 +85,4 @@ def test_needs_of_a_project(tmp_path: Path) -> None:
     from datetime import date
 
     found = project.parse(tmp_path / "triage.toml", {"needs": {"scale_*": "537MB"}}, date(2026, 1, 1))
-    assert found.needs == (("scale_*", 537e6),)
+    assert found.needs == (Need("scale_*", 537e6),)

@@ -70,8 +70,8 @@ reading = stack(
         "--needs",
         type=_types.Need(),
         multiple=True,
-        metavar="NAME=BYTES",
-        help="Bytes that a kernel must move per launch: inputs and outputs once (repeatable).",
+        metavar="NAME=WORK",
+        help="Bytes that a kernel must move per launch, inputs and outputs once, or its FLOP: NAME=537MB, NAME=137GFLOP (repeatable).",
     ),
     _reading("--unfold", is_flag=True, help="Keep repeated markers and launches apart."),
     _reading(

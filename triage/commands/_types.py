@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from triage.occupancy.grid import Shape as Numbers
+    from triage.reading import stated_needs
 
     _Type = click.ParamType[object]
     _Choice = click.Choice[str]
@@ -230,18 +231,18 @@ class Size(Text):
 
 
 class Need(Text):
-    """`NAME=537MB` -> (glob, bytes)."""
+    """`NAME=537MB`, `NAME=137GFLOP` -> a stated need."""
 
     name = "need"
 
-    def parse(self, text: str, option: str) -> tuple[str, float]:
+    def parse(self, text: str, option: str) -> stated_needs.Need:
         """Raises TriageError."""
         from triage.reading import stated_needs
 
         name, _, size = text.rpartition("=")
         if not name:
-            raise TriageError(f"{option} {text!r}: expected NAME=BYTES such as 'scale*=537MB'")
-        return name, stated_needs.parse_size(size, option)
+            raise TriageError(f"{option} {text!r}: expected NAME=WORK such as 'scale*=537MB' or 'gemm*=137GFLOP'")
+        return stated_needs.need(name, size, option)
 
 
 class When(Text):

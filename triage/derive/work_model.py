@@ -81,6 +81,19 @@ DERIVATIONS = (
         ask=("vram.useful_share",),
     ),
     Derivation(
+        "work.flop_excess",
+        ("work.needed_flops",),
+        "1 - stated operations / (FP32 + FP64 operations)",
+        lambda needed, single, double: np.clip(1 - over(needed, highest(single, single + double, double)), 0.0, 1.0),
+        ("flop.fp32", "flop.fp64"),
+    ),
+    Derivation(
+        "work.needed_rate",
+        ("work.needed_flops", "gpu.time", "flop.fp32_peak"),
+        "stated operations / time / FP32 peak",
+        lambda needed, ns, peak: over(needed, ns * 1e-9 * peak),
+    ),
+    Derivation(
         "work.counted_once",
         (),
         "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass",

@@ -70,8 +70,9 @@ def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, ro
         full = view["work.roof"] >= ROOF
         if setting(view).get("work") != "compute":  # units of a frame have no work model yet: the method's band decides
             full = full | (limits.band == _HIGH)
-        # where the user states the bytes, a roof with no excess is proven whatever else was counted
+        # where the user states the work, a roof with no excess is proven whatever else was counted
         stated = ~np.isnan(view["work.needed_bytes"]) & (view["work.counted_once"] == 1) & (view["unit.vram"] >= ROOF)
+        stated = stated | (view["work.needed_rate"] >= ROOF)
     for _, lacks in missing(view):
         full = full & ~lacks
     full = full | stated

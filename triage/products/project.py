@@ -6,7 +6,7 @@
     "MEM003.sector" = "64 byte"         # as --set
     [columns]                           # of custom tables, as --map
     "Their column" = "sm.throughput"
-    [needs]                             # bytes per launch, as --needs
+    [needs]                             # bytes or operations per launch, as --needs
     "scale_*" = "537MB"
     [budgets]                           # ms, by marker or pass; "frame" is the whole frame; [budget] says the same
     "Frame/Shadows" = 2.5
@@ -42,7 +42,7 @@ from typing import Any
 
 from triage.files import bounded
 from triage.ground.errors import TriageError
-from triage.reading.stated_needs import parse_size
+from triage.reading.stated_needs import Need, need
 
 LARGEST = 1 << 18  # bytes of a project's settings
 MAX_DEPTH = 12  # of tables and lists in it: the parser's time and memory grow with the square
@@ -89,7 +89,7 @@ class Accepted:
 class Project:
     """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE.
 
-    columns: (header, metric) of custom tables. needs: (glob, bytes per launch).
+    columns: (header, metric) of custom tables. needs: bytes or operations per launch.
     """
 
     path: str = ""
@@ -97,7 +97,7 @@ class Project:
     rules: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
-    needs: tuple[tuple[str, float], ...] = ()
+    needs: tuple[Need, ...] = ()
     budgets: tuple[tuple[str, float], ...] = ()
     owners: tuple[tuple[str, str], ...] = ()
     accepted: tuple[Accepted, ...] = ()
@@ -109,7 +109,7 @@ class Project:
             ("rules", self.rules),
             ("thresholds", self.sets),
             ("columns", [f"{header}={metric}" for header, metric in self.columns]),
-            ("needs", [f"{glob}={size:,.0f} B" for glob, size in self.needs]),
+            ("needs", [str(n) for n in self.needs]),
             ("budgets", [glob for glob, _ in self.budgets]),
             ("accepted", [a.cause for a in self.accepted]),
         )
@@ -216,7 +216,7 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         sets=tuple(f"{k}={v}" for k, v in _flat(table.get("thresholds", {}))),
         columns=tuple((header, _metric(path, header, metric)) for header, metric in table.get("columns", {}).items()),
         needs=tuple(
-            (glob, parse_size(_text(where, f"needs.{glob}", s), f"{where}: needs.{glob}"))
+            need(glob, _text(where, f"needs.{glob}", s), f"{where}: needs.{glob}")
             for glob, s in table.get("needs", {}).items()
         ),
         budgets=tuple((glob, _ms(where, f"{key}.{glob}", _part(said, "ms"))) for key, glob, said in budgets),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from triage.capture.capture import Capture
     from triage.capture.source import Source
     from triage.diagnosis.diagnosing import Diagnoser
+    from triage.reading.stated_needs import Need
     from triage.rulebook.packs import Rulebook
 
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class Settings:
     """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
 
-    dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. needs: (glob, bytes per launch). min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
+    dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. needs: bytes or operations per launch of the kernels that a glob names. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's
     own limit. scope, budgets, owners, accepted: what the project's file says (see `triage.products.project`). project_note: the same in a line, for reports.
     """
 
@@ -31,7 +32,7 @@ class Settings:
     marker: str = ""
     unfold: bool = False
     mapping: tuple[tuple[str, str], ...] = ()
-    needs: tuple[tuple[str, float], ...] = ()
+    needs: tuple[Need, ...] = ()
     events: str = ""
     decimal: str = ""
     max_unpacked: int | None = None

@@ -41,12 +41,12 @@ def read(
     options: dialects.Options | None = None,
     max_unpacked: int = BYTES,
     unfold: bool = False,
-    needs: Sequence[tuple[str, float]] = (),
+    needs: Sequence[stated_needs.Need] = (),
 ) -> Capture:
     """Read one export (file, gz, folder, or "-") into a Capture.
 
     dialect: name of a reader instead of detection. device: GPU name or architecture for exports that do not say.
-    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. needs: (glob, compulsory bytes per launch). max_unpacked: bytes that a gz
+    marker: glob over workload names and `/`-joined paths. unfold: keep repeats apart. needs: compulsory bytes or operations per launch. max_unpacked: bytes that a gz
     file may grow to. Raises CaptureError and its kin, always in one line.
     """
     source = path if isinstance(path, Source) else Source(path, max_unpacked=max_unpacked)

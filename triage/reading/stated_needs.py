@@ -1,10 +1,11 @@
-"""Compulsory bytes that the user states of a kernel (`--needs NAME=537MB`): inputs and outputs, each moved once."""
+"""Work that the user states of a kernel: `--needs NAME=537MB` (inputs and outputs, each moved once) or `--needs NAME=137GFLOP`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,34 +13,51 @@ from triage.capture.capture import Capture, Derived
 from triage.ground.errors import TriageError
 from triage.ground.kernel_names import kernel
 
-METRIC = "work.needed_bytes"
-_SIZE_RE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B?")
+BYTES, FLOPS = "work.needed_bytes", "work.needed_flops"
+_AMOUNT_RE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)(B|FLOPS?)?", re.IGNORECASE)
 
 
-def parse_size(text: str, option: str) -> float:
-    """`537MB`, `1.5GiB` -> bytes; plain letters are powers of 1000. Raises TriageError."""
-    m = _SIZE_RE.fullmatch(text.strip())
+class Need(NamedTuple):
+    """What one launch of the workloads that a glob names must do. metric: BYTES or FLOPS."""
+
+    glob: str
+    amount: float
+    metric: str = BYTES
+
+    def __str__(self) -> str:
+        return f"{self.glob}={self.amount:,.0f} {'B' if self.metric == BYTES else 'FLOP'}"
+
+
+def need(glob: str, text: str, option: str) -> Need:
+    """`537MB`, `1.5GiB` -> bytes, `137GFLOP` -> operations; plain letters are powers of 1000. Raises TriageError."""
+    m = _AMOUNT_RE.fullmatch(text.strip())
     if m is None or not float(m[1]):
-        raise TriageError(f"{option} {text!r}: expected bytes per launch such as 537MB or 1.5GiB")
-    return float(m[1]) * (1024.0 if m[3] else 1000.0) ** " kMGT".index(m[2] or " ")
+        raise TriageError(
+            f"{option} {text!r}: expected bytes per launch such as 537MB or 1.5GiB, or operations such as 137GFLOP"
+        )
+    amount = float(m[1]) * (1024.0 if m[3] else 1000.0) ** " kmgt".index((m[2] or " ").lower())
+    return Need(glob, amount, FLOPS if (m[4] or "").lower().startswith("flop") else BYTES)
 
 
-def enter(capture: Capture, needs: Sequence[tuple[str, float]]) -> None:
-    """Add the stated bytes to the workloads that they name, times the calls of each; of two that fit the first holds.
+def enter(capture: Capture, needs: Sequence[Need]) -> None:
+    """Add the stated work to the workloads that are named, times the calls of each; of two that fit the first holds.
 
-    needs: (glob over names, whole or shortened, without regard to case; bytes per launch). Raises TriageError for one that names no workload.
+    A glob is over names, whole or shortened, without regard to case. Raises TriageError for one that names no workload.
     """
     if not needs:
         return
     names = [(str(n).lower(), kernel(str(n)).lower()) for n in capture.names]
-    stated = np.full(len(names), np.nan)
-    for glob, size in reversed(needs):
-        want = glob.lower()
-        fits = np.array([fnmatchcase(whole, want) or fnmatchcase(short, want) for whole, short in names], dtype=bool)
-        if not fits.any():
-            raise TriageError(
-                f"--needs {glob}: no workload of that name in {capture.input.path}", "see: triage facts FILE"
+    for metric in dict.fromkeys(n.metric for n in needs):
+        stated = np.full(len(names), np.nan)
+        for glob, amount, _ in reversed([n for n in needs if n.metric == metric]):
+            want = glob.lower()
+            fits = np.array(
+                [fnmatchcase(whole, want) or fnmatchcase(short, want) for whole, short in names], dtype=bool
             )
-        stated[fits] = size
-    capture.facts[METRIC] = stated * capture.calls
-    capture.sources[METRIC] = Derived("stated with --needs, x calls", ())
+            if not fits.any():
+                raise TriageError(
+                    f"--needs {glob}: no workload of that name in {capture.input.path}", "see: triage facts FILE"
+                )
+            stated[fits] = amount
+        capture.facts[metric] = stated * capture.calls
+        capture.sources[metric] = Derived("stated with --needs, x calls", ())

@@ -27,6 +27,27 @@ METRICS = (
         "Bytes that a kernel must move: its inputs and outputs once, as stated with --needs or in triage.toml",
     ),
     Metric(
+        "work.needed_flops",
+        "count",
+        "Compulsory operations",
+        "",
+        "Floating-point operations that a kernel must do, as stated with --needs or in triage.toml",
+    ),
+    Metric(
+        "work.flop_excess",
+        "ratio",
+        "Arithmetic not needed",
+        "low",
+        "Share of the counted FP32 and FP64 operations beyond those stated as needed",
+    ),
+    Metric(
+        "work.needed_rate",
+        "ratio",
+        "Needed arithmetic, share of peak",
+        "",
+        "Stated operations over time and the FP32 peak of the device",
+    ),
+    Metric(
         "work.dram_excess",
         "ratio",
         "DRAM bytes not needed",
