@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
 _APART = 0.02  # house judgement: by how much two shares of the same time may differ and still be of one run
+MIN_LISTED = 3  # reasons whose sum may stand for all of them
 STALL_NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 
@@ -41,10 +42,12 @@ def _gpu_idle(
 
 def _share(reason: str) -> Derivation:
     # Cycles per issue of all reasons add up to the warp latency, busy ones included. Where the latency itself was not
-    # exported, the sum of the reasons stands for it, which is right only when none of them is missing.
+    # exported, warps over issue rate give it; else the sum of the reasons, too low where some of them are missing.
     def share(view: View) -> Values:
         cycles, life = view[f"stall_cycles.{reason}"], view[f"stall_latency.{reason}"]
-        per_issue = first(view["warp.cycles_per_issue"], _total(view, "stall_cycles"))
+        stated = first(view["warp.cycles_per_issue"], view["warp.cycles_per_executed"])
+        by_rate = over(view["warp.active_per_scheduler"], view["sm.issue_per_active"])
+        per_issue = first(stated, by_rate, _total(view, "stall_cycles"))
         return first(cycles / per_issue, over(life, _total(view, "stall_latency")))
 
     return Derivation(
@@ -62,12 +65,11 @@ def _total(view: View, kind: str) -> Values:
     """Cycles of all reasons that were exported."""
 
     def total() -> Values:
-        found: Values = np.nan
-        for r in STALLS:
-            v = view[f"{kind}.{r}"]
-            if is_column(v):
-                found = np.nan_to_num(v) + (found if is_column(found) else 0.0)
-        return found
+        listed = {r: v for r in STALLS if is_column(v := view[f"{kind}.{r}"])}
+        if len(listed) < MIN_LISTED:
+            return np.nan
+        issuing = 0.0 if BUSY[0] in listed or kind != "stall_cycles" else 1.0  # the cycle that issues is always there
+        return sum(map(np.nan_to_num, listed.values()), issuing)
 
     return view.once(("total", kind), total)
 
