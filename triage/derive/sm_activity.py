@@ -66,7 +66,7 @@ def _total(view: View, kind: str) -> Values:
 
     def total() -> Values:
         listed = {r: v for r in STALLS if is_column(v := view[f"{kind}.{r}"])}
-        if len(listed) < MIN_LISTED:
+        if len(listed) < (MIN_LISTED if kind == "stall_cycles" else 1):
             return np.nan
         issuing = 0.0 if BUSY[0] in listed or kind != "stall_cycles" else 1.0  # the cycle that issues is always there
         return sum(map(np.nan_to_num, listed.values()), issuing)
