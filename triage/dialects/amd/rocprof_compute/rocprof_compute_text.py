@@ -20,7 +20,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-text"
-SIGN = ("╒══", "├──")
+SIGN = ("╒═", "├─")
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf console text (rocprof-compute analyze)"
 CAPTURE = """\
