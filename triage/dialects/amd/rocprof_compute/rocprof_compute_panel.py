@@ -19,13 +19,13 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.amd.counters.counter_names import SM_PARTS
 from triage.dialects.amd.rocprof_compute import panels, pmc_perf
-from triage.dialects.amd.rocprof_compute.panels import PERCENT as _PCT
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
 EVERY = "all analysed dispatches"  # name of the one workload
+COUNTED = "count"  # cycles or units of hardware, as Omniperf 1 printed where later versions have a share
 SIGN = ("metric",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
@@ -223,8 +223,8 @@ def _speed_of_light(
                 odd.number(cells[column], style, name, number)
             continue
         used.add(_plain(name))
-        unit = "%" if which == "pop" else _unit(cells, found)
-        factor = 0.01 if unit == "%" else 1.0
+        unit = "%" if which == "pop" or _unit(cells, found) == "%" else ""
+        factor = 0.01 if unit else 1.0
         table.columns[metric] = Column(
             np.array([value * factor]),
             f"{cells[found['metric']].strip()} / {headers[column]}",
@@ -273,7 +273,7 @@ def _single(
         if _plain(name) not in rows or column < 0:
             return None
         number, cells = rows[_plain(name)]
-        return None if _nothing(cells, column) else _value(source, number, column, cells, style)
+        return cell_number(source, number, column, cells, style)
 
     def compute(metric: str, formula: str, value: float, inputs: dict[str, tuple[str, int]]) -> None:
         for label, (name, column) in inputs.items():
@@ -284,7 +284,11 @@ def _single(
 
     for name, (metric, factor) in panel.rows.items():
         value = cell(name, at)
-        if value is None or metric in table.columns or (factor == _PCT and _absolute(rows[_plain(name)][1], found)):
+        if (
+            value is None
+            or metric in table.columns
+            or (factor == panels.PERCENT and _unit(rows[_plain(name)][1], found) == COUNTED)
+        ):
             continue
         if name in panel.inverse:
             compute(metric, f"1 - {name}", 1 - value * factor, {name: (name, at)})
@@ -311,15 +315,12 @@ def _single(
     return table
 
 
-def _absolute(cells: Sequence[str], found: dict[str, int]) -> bool:
-    """Does the row state cycles or units of hardware, as Omniperf 1 did where later versions have a share?"""
-    unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
-    return unit != "" and not unit.startswith(("pct", "percent", "%"))
-
-
-def _nothing(cells: Sequence[str], column: int) -> bool:
-    """Is the cell empty, or does it say that the counter is missing?"""
-    return column >= len(cells) or cells[column].strip().lower() in ("", "none", "n/a", "nan")
+def cell_number(
+    source: Source, number: int, column: int, cells: Sequence[str], style: units.Style = "us"
+) -> float | None:
+    """A cell's number, None for an empty one or a missing counter; BadCapture for anything else. number: its line."""
+    nothing = column >= len(cells) or cells[column].strip().lower() in ("", "none", "n/a", "nan")
+    return None if nothing else _value(source, number, column, cells, style)
 
 
 def _plain(name: str) -> str:
@@ -348,8 +349,9 @@ def _value(source: Source, number: int, column: int, cells: Sequence[str], style
 
 
 def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
+    """`%`, COUNTED for any other unit, "" where none is stated."""
     unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
-    return "%" if unit in ("pct", "percent", "%", "pct of peak") else ""
+    return "%" if unit in ("pct", "percent", "%", "pct of peak") else COUNTED if unit else ""
 
 
 def _sums(table: Table) -> None:

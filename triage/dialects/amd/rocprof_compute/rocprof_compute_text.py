@@ -15,12 +15,14 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
-from triage.dialects.amd.rocprof_compute import pmc_perf, rocprof_compute_panel
+from triage.dialects.amd.rocprof_compute import pmc_perf, rocprof_compute_panel, rocprof_compute_top
+from triage.dialects.amd.rocprof_compute.rocprof_compute_panel import cell_number
+from triage.dialects.tables import wide_table
 from triage.ground import units
-from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.errors import NotTriageable
 
 NAME = "rocprof-compute-text"
-SIGN = ("╒═", "├─")
+SIGN = ("╒═", "├─", "analysis mode = cli")
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf console text (rocprof-compute analyze)"
 CAPTURE = """\
@@ -28,10 +30,10 @@ CAPTURE = """\
 dispatches; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
 """
 _BAR = "│"
+_STARTS = "Analysis mode = cli"
 _HEAD = re.compile(r"\s*(\d+\.\d+)\.?\s+(\S.*?)\s*$")
 _EDGE = re.compile(r"\s*[╒├╞╘┌└]")
 _KERNELS, _LAUNCH = "0.1", "7.1"
-_SUM = re.compile(r"(?:Sum|Mean)\s*\((\w+)\)\Z", re.IGNORECASE)
 _SHAPE = {
     "workgroup size": "launch.block_size",
     "total wavefronts": "waves.launched",
@@ -62,11 +64,12 @@ collect = pmc_perf.collect
 
 
 def recognise(source: Source) -> Match | None:
-    """A drawn table below a panel's number."""
-    if source.is_folder or _BAR not in source.head_text:
+    """A drawn table below a panel's number; or only the tool's own messages, to be refused with the next step."""
+    if source.is_folder:
         return None
-    numbers = [panel.number for panel in _panels(source.head_lines)]
-    return Match(0.9, f"drawn panels ({', '.join(numbers[:4])})") if numbers else None
+    if numbers := [panel.number for panel in _panels(source.head_lines)]:
+        return Match(0.9, f"drawn panels ({', '.join(numbers[:4])})")
+    return Match(0.4, "messages of rocprof-compute analyze without a panel") if _STARTS in source.head_text else None
 
 
 def read(source: Source, options: Options) -> Table:
@@ -127,28 +130,18 @@ def _panels(lines: Iterator[str] | list[str]) -> Iterator[_Panel]:
         yield panel
 
 
-def _number(source: Source, line: int, text: str) -> float | None:
-    """A cell's number, None for an empty one or a missing counter; BadCapture for anything else."""
-    if text.lower() in ("", "none", "n/a", "nan"):
-        return None
-    try:
-        return units.parse(text, "us")
-    except ValueError as e:
-        raise BadCapture(f"{source.path}:{line}: {text[:40]!r} is not a number", "copy the text again") from e
-
-
 def _times(source: Source, panel: _Panel, table: Table) -> None:
     """Time and calls of the kernels listed, together."""
-    for i, header in enumerate(panel.headers):
-        unit = _SUM.fullmatch(header)
-        metric = "frame.calls" if header == "Count" else "gpu.time" if unit and header.startswith("Sum") else ""
-        values = [_number(source, line, cells[i]) for line, cells in panel.rows] if metric else []
+    time, of_time = rocprof_compute_top.total_time(panel.headers)
+    count = wide_table.find(panel.headers, "Count")
+    for metric, i, unit in (("frame.calls", count, ""), ("gpu.time", time, of_time)):
+        values = [cell_number(source, line, i, cells) for line, cells in panel.rows] if i >= 0 else []
         if not values or None in values:
             continue
-        factor = units.factor(unit[1], "ns") if unit else 1.0
+        factor = units.factor(unit, "ns") if unit else 1.0
         total = sum(v for v in values if v is not None) * factor
         lines = np.array([panel.rows[0][0]])
-        table.columns[metric] = Column(np.array([total]), header, i + 2, unit[1] if unit else "", factor, lines=lines)
+        table.columns[metric] = Column(np.array([total]), panel.headers[i], i + 2, unit, factor, lines=lines)
 
 
 def _launch(source: Source, panel: _Panel, table: Table) -> None:
@@ -160,7 +153,7 @@ def _launch(source: Source, panel: _Panel, table: Table) -> None:
     cells = {
         row[name].lower(): (line, v)
         for line, row in panel.rows
-        if (v := _number(source, line, row[average])) is not None
+        if (v := cell_number(source, line, average, row)) is not None
     }
     for row, metric in _SHAPE.items():
         if row in cells:

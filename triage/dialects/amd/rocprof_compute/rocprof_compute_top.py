@@ -32,7 +32,7 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["Sum(ns)"], "frame.calls": ["Count"]}
 
 
-def _sum(headers: list[str]) -> tuple[int, str]:
+def total_time(headers: list[str]) -> tuple[int, str]:
     """Position and unit of the total time, (-1, "") when there is none."""
     return next(((i, m[1]) for i, h in enumerate(headers) if (m := _SUM.fullmatch(h))), (-1, ""))
 
@@ -43,7 +43,7 @@ def recognise(source: Source) -> Match | None:
         return None
     line, headers = wide_table.header(source)
     name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
-    if not line or name < 0 or count < 0 or not _sum(headers)[1]:
+    if not line or name < 0 or count < 0 or not total_time(headers)[1]:
         return None
     return Match(0.85, f"kernel summary columns (Kernel_Name, Count, Sum, ...) on line {line}")
 
@@ -53,7 +53,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = wide_table.header(source)
     name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
     # `Sum(ns)`: the header states the unit
-    total, unit = _sum(headers)
+    total, unit = total_time(headers)
     factor = units.factor(unit, "ns")
     wide = wide_table.read(source, line, len(headers), [count, total], [name])
     table = Table(NAME, [source], rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
