@@ -295,7 +295,7 @@ DERIVATIONS = (
     Derivation(
         "launch.start_share",
         ("launch.time", "launch.block_size", "device.is_nvidia"),
-        "1.2 µs, the time of an empty kernel at least / time of one launch",
+        f"{START_NS / 1000:g} µs, the time of an empty kernel at least / time of one launch",
         lambda time, block, nvidia: np.where((block > 0) & (nvidia > 0), np.minimum(over(START_NS, time), 1.0), np.nan),
     ),
     Derivation(

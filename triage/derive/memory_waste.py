@@ -122,9 +122,8 @@ def _atomics(
     at_l2 = _either(atomics, reductions)
     # a message takes one access of the load/store cache or several, so that the share comes out low, never high
     on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends, lines_l1)))
-    by_l1 = over(
-        at_l2, _either(loaded, stored) + at_l2
-    )  # L1 keeps a part of the loads: the share comes out low, never high
+    # L1 keeps a part of the loads: the share comes out low, never high
+    by_l1 = over(at_l2, _either(loaded, stored) + at_l2)
     return np.clip(first(over(at_l2, all_), by_lines, by_requests, on_xe, by_l1), 0.0, 1.0)
 
 

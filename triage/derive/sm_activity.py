@@ -41,14 +41,11 @@ def _gpu_idle(
 
 
 def _share(reason: str) -> Derivation:
-    # Cycles per issue of all reasons add up to the warp latency, busy ones included. Where the latency itself was not
-    # exported, warps over issue rate give it; else the sum of the reasons, too low where some of them are missing.
     def share(view: View) -> Values:
         cycles, life = view[f"stall_cycles.{reason}"], view[f"stall_latency.{reason}"]
-        stated = first(view["warp.cycles_per_issue"], view["warp.cycles_per_executed"])
-        by_rate = over(view["warp.active_per_scheduler"], view["sm.issue_per_active"])
-        per_issue = first(stated, by_rate, _total(view, "stall_cycles"))
-        return first(cycles / per_issue, over(life, _total(view, "stall_latency")))
+        return first(
+            cycles / _per_issue(view), over(life, view.once("stall_latency", lambda: _total(view, "stall_latency")))
+        )
 
     return Derivation(
         f"stall.{reason}",
@@ -61,17 +58,27 @@ def _share(reason: str) -> Derivation:
     )
 
 
+def _per_issue(view: View) -> Values:
+    """Warp latency in cycles per issue, to which the cycles of all reasons add up, busy ones included.
+
+    Where it was not exported, warps over issue rate give it; else the sum of the reasons, too low where some are missing.
+    """
+
+    def latency() -> Values:
+        stated = first(view["warp.cycles_per_issue"], view["warp.cycles_per_executed"])
+        by_rate = over(view["warp.active_per_scheduler"], view["sm.issue_per_active"])
+        listed = [r for r in STALLS if is_column(view[f"stall_cycles.{r}"])]
+        issuing = float(BUSY[0] not in listed)  # the cycle that issues is always there
+        total = _total(view, "stall_cycles") + issuing if len(listed) >= MIN_LISTED else np.nan
+        return first(stated, by_rate, total)
+
+    return view.once("warp_latency", latency)
+
+
 def _total(view: View, kind: str) -> Values:
-    """Cycles of all reasons that were exported."""
-
-    def total() -> Values:
-        listed = {r: v for r in STALLS if is_column(v := view[f"{kind}.{r}"])}
-        if len(listed) < (MIN_LISTED if kind == "stall_cycles" else 1):
-            return np.nan
-        issuing = 0.0 if BUSY[0] in listed or kind != "stall_cycles" else 1.0  # the cycle that issues is always there
-        return sum(map(np.nan_to_num, listed.values()), issuing)
-
-    return view.once(("total", kind), total)
+    """Cycles of all reasons that were exported, NaN for none."""
+    listed = [v for r in STALLS if is_column(v := view[f"{kind}.{r}"])]
+    return sum(map(np.nan_to_num, listed[1:]), np.nan_to_num(listed[0])) if listed else np.nan
 
 
 def losses(view: View) -> tuple[list[str], Floats]:
