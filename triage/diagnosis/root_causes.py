@@ -104,8 +104,8 @@ class CauseIndex:
             if self.verdict[cause]:
                 continue
             score = np.where(row.root, row.likely * row.sure, 0.0)
-            level = (score == best) & (row.bound > out.bound)
-            ahead = np.flatnonzero(((score > best) | level) & (row.likely >= MIN_SAVING_SHARE) & (score > 0))
+            level = (score == best) & (best > 0) & (row.bound > out.bound)
+            ahead = np.flatnonzero(((score > best) | level) & (row.likely >= MIN_SAVING_SHARE))
             if len(ahead):
                 best[ahead] = score[ahead]
                 out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]

@@ -113,9 +113,11 @@ def _banners(d: Diagnosis) -> list[str]:
     out = []
     for code, name in enumerate(d.cause_index.names):
         banner = d.book.cause(name).banner
-        rules = np.flatnonzero(d.cause_index.of_rule == code) if banner else ()
+        if not banner:
+            continue
+        rules = np.flatnonzero(d.cause_index.of_rule == code)
         seen: list[str] = []
-        for part in d.parts if len(rules) else ():
+        for part in d.parts:
             where = np.unique(part.firings.workload[np.isin(part.firings.rule, rules)])
             seen += [str(part.capture.names[w]) for w in where if w >= 0]
         if seen:
