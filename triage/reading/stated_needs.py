@@ -14,7 +14,7 @@ from triage.ground.errors import TriageError
 from triage.ground.kernel_names import kernel
 
 BYTES, FLOPS = "work.needed_bytes", "work.needed_flops"
-_AMOUNT_RE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)(B|FLOPS?)?", re.IGNORECASE)
+_AMOUNT_RE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(?:(i?)B?|(FLOPs?|flops?))")
 
 
 class Need(NamedTuple):
@@ -35,8 +35,8 @@ def need(glob: str, text: str, option: str) -> Need:
         raise TriageError(
             f"{option} {text!r}: expected bytes per launch such as 537MB or 1.5GiB, or operations such as 137GFLOP"
         )
-    amount = float(m[1]) * (1024.0 if m[3] else 1000.0) ** " kmgt".index((m[2] or " ").lower())
-    return Need(glob, amount, FLOPS if (m[4] or "").lower().startswith("flop") else BYTES)
+    amount = float(m[1]) * (1024.0 if m[3] else 1000.0) ** " kMGT".index(m[2] or " ")
+    return Need(glob, amount, FLOPS if m[4] else BYTES)
 
 
 def enter(capture: Capture, needs: Sequence[Need]) -> None:
