@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
 _APART = 0.02  # house judgement: by how much two shares of the same time may differ and still be of one run
-MIN_LISTED = 3  # reasons whose sum may stand for all of them
 STALL_NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 
@@ -69,8 +68,7 @@ def _per_issue(view: View) -> Values:
         by_rate = over(view["warp.active_per_scheduler"], view["sm.issue_per_active"])
         listed = [r for r in STALLS if is_column(view[f"stall_cycles.{r}"])]
         issuing = float(BUSY[0] not in listed)  # the cycle that issues is always there
-        total = _total(view, "stall_cycles") + issuing if len(listed) >= MIN_LISTED else np.nan
-        return first(stated, by_rate, total)
+        return first(stated, by_rate, _total(view, "stall_cycles") + issuing)
 
     return view.once("warp_latency", latency)
 
@@ -135,16 +133,6 @@ def _occupancy(warps: Values, slots: Values, cs: Values, ps: Values, vtg: Values
     return first(warps / slots, np.where(stages > 0, np.minimum(stages, 1.0), np.nan))
 
 
-def _issued(
-    each: Values, elapsed: Values, active: Values, held: Values, occupancy: Values, slots: Values, *latency: Values
-) -> Values:
-    """By Little's law a scheduler issues once per warp that it holds and per warp latency; an SM has four of them."""
-    issues, executes, nvidia = latency
-    warps = first(held, occupancy * slots / 4)
-    by_latency = np.where(nvidia == 1, np.minimum(over(warps, first(issues, executes)), 1.0), np.nan)
-    return first(each, np.minimum(over(elapsed, active), 1.0), by_latency)
-
-
 def _kinds(view: View) -> Kinds:
     kinds = view.capture.kinds[view.rows]
     return Kinds(kinds, kinds != "")
@@ -188,20 +176,9 @@ DERIVATIONS = (
     Derivation(
         "sm.issue_per_active",
         (),
-        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, "
-        "else active warps per scheduler / warp cycles per issue",
-        _issued,
-        (
-            "warp.issued_per_scheduler",
-            "sm.issue_per_elapsed",
-            "sm.active",
-            "warp.active_per_scheduler",
-            "sm.occupancy",
-            "device.max_warps",
-            "warp.cycles_per_issue",
-            "warp.cycles_per_executed",
-            "device.is_nvidia",
-        ),
+        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active",
+        lambda each, elapsed, active: first(each, np.minimum(over(elapsed, active), 1.0)),
+        ("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active"),
         ask=("sm.issue_per_elapsed", "sm.active"),
     ),
     Derivation(
