@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triage.occupancy.model import Model
 
 HALF_TIME = 0.5
-START_NS = 1200.0  # ns; the shortest kernels in public traces run 1.1 µs on H100, 1.3 on GH200, 1.7 on RTX 4090
+START_NS = 1500.0  # ns; the shortest kernels in public traces: 1.1 µs on H100, 1.5 on B200, 1.7 on RTX 4090, 2.5 on T4
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
 SAME = 0.005  # an occupancy that is printed in whole percent
 SAMPLE = 4096  # rows of a capture that are asked what the device is
@@ -295,7 +295,7 @@ DERIVATIONS = (
     Derivation(
         "launch.start_share",
         ("launch.time", "launch.block_size", "device.is_nvidia"),
-        f"{START_NS / 1000:g} µs, the time of an empty kernel at least / time of one launch",
+        f"{START_NS / 1000:g} µs, the time of an empty kernel / time of one launch",
         lambda time, block, nvidia: np.where((block > 0) & (nvidia > 0), np.minimum(over(START_NS, time), 1.0), np.nan),
     ),
     Derivation(
