@@ -18,6 +18,7 @@ SECTOR = 32.0  # bytes
 # heuristics, set on kernels whose arrays are known to be read once (single-pass copies, sums and maps)
 MAX_L2_LOAD_HITS = 0.15  # of L2's load sectors
 MAX_READ_RATIO = 1.25  # DRAM bytes read per byte that L2 loads: memory with ECC reads up to a fifth more
+MAX_INPUTS = 2.5  # bytes read per byte written: two inputs of the output's size, and a small one
 MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
 MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
@@ -46,12 +47,14 @@ def _counted_once(
     needed: Values,
     moved: Values,
 ) -> Values:
-    """1 where no array is read twice: a second pass would hit L2, or read more from DRAM than L2 loads once.
+    """1 where no array is read twice: a second pass would hit L2, or read more than a few arrays of the output's size.
 
-    Where the needed bytes are stated, 1 where hardly more were moved.
+    A pass that comes back later than L2 remembers shows only in the bytes read per byte written (measured: a filter over five
+    frames, a rows-by-rows sum in three passes), so that of kernels that read much more than they write nothing is claimed. Where the needed bytes are stated, 1 where hardly more were moved.
     """
     dense = waste <= 1 - MIN_DENSE
     once = (load_hits <= MAX_L2_LOAD_HITS) & (read <= MAX_READ_RATIO * (sectors - stores) * SECTOR)
+    once = once & (read <= MAX_INPUTS * np.maximum(written, stores * SECTOR))
     fills = (loads == 0) & (stores > 0) & (written <= MAX_WRITE_RATIO * stores * SECTOR)
     known = ~np.isnan(loads + sectors + load_hits + read) | fills
     counted = np.where(known, np.where((once & dense) | fills, 1.0, 0.0), np.nan)
