@@ -52,7 +52,8 @@ class Diagnoser:
         frame_program = compile_program(book, method, "frame")
         self.frame = Engine(frame_program, engine) if frame_program.groups else None
         self._id_order = np.argsort(np.argsort([r.id for r in book.rules]))
-        self._confidence = np.array([CONFIDENCE[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
+        # among equal savings a rule that states no effect comes last: it names a state, not a cause
+        self._confidence = np.array([CONFIDENCE[r.gain.confidence] if r.gain else 0.0 for r in book.rules] or [0.0])
 
     def diagnose(
         self, captures: Sequence[Capture], top: int | None = None, min_gain: float = 0.0, listed: int = LIST_ALL_UP_TO
