@@ -15,6 +15,7 @@ from triage.document.entries import (
     FindingEntry,
     FrameEntry,
     SourceEntry,
+    UnitEntry,
     WorkloadEntry,
 )
 from triage.document.markers_by_time import MarkerRow
@@ -122,8 +123,16 @@ def unjudged(s: Summary) -> str:
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}), "
     what += "counters missing." if u["collect"] else "no measured cause."
     if u["top"]:
-        what += f" {said(u['top']['unit'])} at {number(u['top']['pct'], '%')} of peak; whether its work is needed is not known."
+        what += f" {_busiest(u['top'])}."
     return what + (" Collect first:" if u["collect"] else "")
+
+
+def _busiest(top: UnitEntry) -> str:
+    """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
+    known = f"{said(top['unit'])} at {number(top['pct'], '%')} of peak"
+    if top["unit"] == "VRAM":
+        return f"{known}: only fewer bytes help; how many are needed is not known (--needs)"
+    return f"{known}; whether its work is needed is not known"
 
 
 def dark(u: UndiagnosedEntry) -> str:
@@ -135,7 +144,7 @@ def dark(u: UndiagnosedEntry) -> str:
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else "no measured cause"
         if u["top"]:
-            why = f"{said(u['top']['unit'])} at {number(u['top']['pct'], '%')} of peak, whether its work is needed is not known"
+            why = _busiest(u["top"])
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
