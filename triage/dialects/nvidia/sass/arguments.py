@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from triage.dialects.nvidia.sass.body import Body
@@ -20,6 +20,8 @@ _SCALED = frozenset({0x011, 0x091})  # LEA: (a << n) + b
 _PRODUCTS = frozenset({0x024, 0x025, 0x0A4, 0x0A5})  # IMAD: a * b + c
 _COPIES = frozenset({0x002, 0x082})
 _TO_UNIFORM = frozenset({0x0CA, 0x1C2})
+_SHIFTS = frozenset({0x019, 0x099, 0x016, 0x096, 0x01A, 0x09A, 0x087})
+_INTEGERS = _SUMS | _SCALED | _PRODUCTS | _COPIES | _TO_UNIFORM | _SHIFTS
 
 
 class Argument(NamedTuple):
@@ -66,18 +68,24 @@ def types(signature: str) -> list[str]:
 
 def argument(body: Body, at: int, known: list[Argument]) -> Argument | None:
     """The argument that the address of a global access starts from; None if it is not exactly one."""
-    if at not in body.traced:
-        body.traced[at] = frozenset(_constants(body, at))
-    found = {a for offset in body.traced[at] for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
-    return found.pop() if len(found) == 1 else None
+    if at not in body.constants:
+        found = (body.word(i).constant for i in _origins(body, at, _pointers))
+        body.constants[at] = frozenset(c[1] for c in found if c and c[0] == 0)
+    named = {a for offset in body.constants[at] for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
+    return named.pop() if len(named) == 1 else None
 
 
-def _constants(body: Body, at: int) -> Iterator[int]:
-    """Offsets in constant bank 0 that the address of the access at an index is computed from."""
+def address(body: Body, at: int) -> frozenset[int]:
+    """The instructions that the address of an access is computed by, loads of an index or a pointer among them."""
+    if at not in body.addresses:
+        body.addresses[at] = frozenset(_origins(body, at, _operands))
+    return body.addresses[at]
+
+
+def _origins(body: Body, at: int, follow: Callable[[Word], list[tuple[int, bool]]]) -> Iterator[int]:
+    """Instructions whose results reach the address of an access over the operands that are followed."""
     word = body.word(at)
-    start = [(at, word.address, False)]
-    if word.form in (4, 7):
-        start.append((at, word.high & 0x3F, True))
+    start = [(at, word.address, False), *((at, register, True) for register in sorted(word.read_uniform)[:1])]
     todo, seen = start, set(start)
     enough = body.budget.left - _STEPS
     while todo and len(seen) < _MOST and body.budget.left > enough:
@@ -85,10 +93,8 @@ def _constants(body: Body, at: int) -> Iterator[int]:
         if register == (_ZERO if uniform else NONE):
             continue
         for definition in _definitions(body, i, register, uniform):
-            word = body.word(definition)
-            if (constant := word.constant) and constant[0] == 0:
-                yield constant[1]
-            for source in _sources(word):
+            yield definition
+            for source in follow(body.word(definition)):
                 state = (definition, *source)
                 if state not in seen:
                     seen.add(state)
@@ -110,7 +116,7 @@ def _definitions(body: Body, at: int, register: int, uniform: bool) -> Iterator[
                 on.clear()
 
 
-def _sources(word: Word) -> list[tuple[int, bool]]:
+def _pointers(word: Word) -> list[tuple[int, bool]]:
     """(register, uniform) of the operands that may carry a pointer into the result."""
     base, uniform = word.base, word.uniform
     first = (word.low >> 24 & 0xFF, uniform and base not in _TO_UNIFORM)
@@ -126,3 +132,15 @@ def _sources(word: Word) -> list[tuple[int, bool]]:
         return [second] if second else []
     # with a constant third operand (form 3) the register at 64-71 is a factor
     return [third] if base in _PRODUCTS and word.form != 3 else []
+
+
+def of_integers(word: Word) -> bool:
+    """True for arithmetic that addresses are computed by."""
+    return word.base in _INTEGERS or word.name.mnemonic == "VIADD"
+
+
+def _operands(word: Word) -> list[tuple[int, bool]]:
+    """(register, uniform) of all operands of arithmetic on integers."""
+    if not of_integers(word):
+        return []
+    return [*((r, False) for some in word.read for r in some), *((r, True) for r in sorted(word.read_uniform))]
