@@ -33,16 +33,20 @@ class AccessFigures:
         """Executions by warps."""
         return self._counted(pc, _EXECUTED)
 
-    def shares(self, pcs: list[int], by_executions: bool = False) -> dict[int, float]:
-        """Parts of 1: by sectors and wavefronts, by executions where one of them has none, or where asked for."""
+    def shares(self, pcs: list[int], kinds: list[str], by_executions: bool = False) -> dict[int, float]:
+        """Parts of 1: by sectors, wavefronts and atomic operations; by executions where one has none, or where asked for."""
         if len(pcs) < 2:
             return dict.fromkeys(pcs, 1.0)
-        executed = [self.executed(pc) for pc in pcs]
-        weights = [0.0 if by_executions else sum(self._counted(pc, n) for n in (_GLOBAL, _LOCAL, _SHARED)) for pc in pcs]
+        weights = [0.0 if by_executions else self._traffic(pc, kind) for pc, kind in zip(pcs, kinds, strict=True)]
         if not all(weights):
-            weights = [max(w, e) for w, e in zip(weights, executed, strict=True)]
+            weights = [max(w, self.executed(pc)) for pc, w in zip(pcs, weights, strict=True)]
         total = sum(weights)
         return {pc: w / total if total else 1 / len(pcs) for pc, w in zip(pcs, weights, strict=True) if w or not total}
+
+    def _traffic(self, pc: int, kind: str) -> float:
+        """Sectors and wavefronts; of an atomic its operations, since those on one address are done one by one."""
+        sent = sum(self._counted(pc, names) for names in (_GLOBAL, _LOCAL, _SHARED))
+        return max(sent, self._counted(pc, _ACTIVE)) if kind.endswith(_ATOMIC) else sent
 
     def per_request(self, pc: int, kind: str) -> tuple[float, str]:
         """(sectors or wavefronts of one execution of an access, which of them); 0 where that is not known.

@@ -13,7 +13,7 @@ from triage.capture.location import Late, Producer
 from triage.dialects.nvidia.report.access_figures import AccessFigures
 from triage.dialects.nvidia.report.code import Map, Spot
 from triage.dialects.nvidia.report.instances import Instances
-from triage.dialects.nvidia.report.stall_samples import READY, SAMPLES, all_reasons, at, by_reason, moved, reasons, summed
+from triage.dialects.nvidia.report.stall_samples import READY, all_reasons, at, by_reason, moved, reasons, summed, taken
 from triage.dialects.nvidia.sass import arguments
 from triage.dialects.nvidia.sass.body import BYTES, Body
 from triage.dialects.nvidia.sass.producers import AWAITED, BARRIER, QUEUES, fillers, for_operands, meaning, producers
@@ -123,7 +123,7 @@ class Awaited:
             return tuple(out), ""
         if self.where.exhausted:
             return (), "more code than is followed in one report"
-        if not parts and not asked.keys() & AWAITED.keys():
+        if sum(n for r, n in asked.items() if r in AWAITED) < _MIN_ASKED * total:
             return (), ""
         few = "many instructions, none with a tenth of it"
         return (), few if parts else "nothing sets the scoreboards that it waits for"
@@ -152,7 +152,7 @@ class Awaited:
             wait = _Wait(other, reason, waiter, operands, meaning(body, i, index, reason), pipe)
             part = parts.setdefault(wait, _Part())
             part.samples += samples * share
-            part.candidates = max(part.candidates, 1 if in_queue else len(shares))
+            part.candidates = max(part.candidates, 1 if in_queue else len(self._followed[pc, reason]))
 
     def _behind(self, body: Body, index: int, pc: int, reason: str, pipe: str) -> dict[int, float]:
         """Instructions that one waits for, by their part of the wait."""
@@ -161,12 +161,19 @@ class Awaited:
             return {pc: 1.0} if body.word(index).barrier is not None else {}
         if reason in QUEUES:
             if (start, reason, pipe) not in self._fillers:
-                filling = [start + i * BYTES for i in fillers(body, reason, pipe)]
-                self._fillers[start, reason, pipe] = self.figures.shares(filling, by_executions=bool(pipe))
+                found = fillers(body, reason, pipe)
+                self._fillers[start, reason, pipe] = self._shares(start, body, found, by_executions=bool(pipe))
             return self._fillers[start, reason, pipe]
         if (pc, reason) not in self._followed:
             self._followed[pc, reason] = producers(body, index, reason)
-        return self.figures.shares([start + i * BYTES for i in self._followed[pc, reason]])
+        found = self._followed[pc, reason]
+        # registers are read long before a result is there
+        results = [i for i in found if not for_operands(body, i, index)]
+        return self._shares(start, body, results or found)
+
+    def _shares(self, start: int, body: Body, found: list[int], by_executions: bool = False) -> dict[int, float]:
+        kinds = [body.word(i).name.kind for i in found]
+        return self.figures.shares([start + i * BYTES for i in found], kinds, by_executions)
 
     def _producer(self, wait: _Wait, part: _Part, total: float) -> Producer:
         pc = wait.pc
@@ -196,7 +203,7 @@ class Awaited:
             operands=wait.operands,
             queue=wait.reason in QUEUES,
             pipe=wait.pipe,
-            number=word.barrier if word else None,
+            number=word.barrier if word and wait.reason == BARRIER else None,
             late=self._late_warps(pc, *code) if code and wait.reason == BARRIER else None,
             meaning=wait.meaning,
         )
@@ -220,7 +227,7 @@ class Awaited:
     def _find_late(self, start: int, body: Body, index: int) -> Late | None:
         pcs = start + BYTES * np.array(sorted({*body.barriers(index)[1], index}), np.int64)
         in_barrier = at(pcs, *self.found.values(reasons(self.found)[BARRIER]))
-        samples = at(pcs, *self.found.values(SAMPLES)) - in_barrier
+        samples = np.maximum(taken(self.found, pcs) - in_barrier, 0.0)
         total = float(samples.sum())
         if total < MIN_SAMPLES:
             return None

@@ -66,6 +66,13 @@ def waiting(found: Instances) -> Waiting:
     return Waiting(f"{_PCSAMP}*{without}", pcs, values, max(float(values.sum()), whole))
 
 
+def taken(found: Instances, pcs: Indices) -> Floats:
+    """All samples at some addresses, warps that are ready included; of the reasons that were kept where all are not counted."""
+    if len(found.values(SAMPLES)[0]):
+        return at(pcs, *found.values(SAMPLES))
+    return sum((at(pcs, *found.values(n)) for n in all_reasons(found).values()), np.zeros(len(pcs)))
+
+
 def by_reason(found: Instances, pcs: Indices) -> tuple[dict[str, float], float]:
     """Samples by reason at some addresses together, and all of the waiting there; 0 where that is not known."""
     counts = {r: float(at(pcs, *found.values(n)).sum()) for r, n in reasons(found).items()}

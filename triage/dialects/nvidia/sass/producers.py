@@ -30,6 +30,7 @@ QUEUES = {
     "math_pipe_throttle": (),
     "drain": ("global store", "local store", "generic store", "global reduction", "shared store"),
 }  # fmt: skip
+BARRIER = "barrier"
 # NVIDIA, CUDA Programming Guide, arithmetic instructions: 32 or 64 results of double precision per clock and SM; others have 2
 _FULL_DOUBLE = frozenset({60, 70, 80, 90, 100, 103})
 _NO_MEMORY = frozenset({*_DOUBLE, "conversion", "special-function operation", "bit operation"})
