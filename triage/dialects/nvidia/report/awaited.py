@@ -237,16 +237,18 @@ class Awaited:
             lines.setdefault(spot.place if spot and spot.place else int(pcs[i]), []).append(i)
         most = max(lines.values(), key=lambda some: float(samples[some].sum()))
         top = most[int(np.argmax(samples[most]))]
+        if (part := float(samples[most].sum())) < _MIN_SHARE * total:
+            return None
         spot = spots[top] or Spot("", int(pcs[top]), None)
         late = Late(
-            share=float(samples[most].sum()) / total,
+            share=part / total,
             function=spot.function,
             offset=spot.offset,
             pc=int(pcs[top]),
             file=spot.place.file if spot.place else "",
             line=spot.place.line if spot.place else 0,
         )
-        return self._with_reason(late, pcs[most], float(samples[most].sum()))
+        return self._with_reason(late, pcs[most], part)
 
     def _with_reason(self, late: Late, pcs: Indices, samples: float) -> Late:
         """What late warps mostly wait for, and the instruction behind that."""
