@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from triage.dialects.nvidia.sass.body import Body
 from triage.dialects.nvidia.sass.words import NONE, Word
 
-_MOST = 256  # registers that are followed for one address
+_MOST = 256  # registers that are followed to the argument of an address
 _STEPS = 8_000  # instructions that are visited for it
 _ZERO = 63  # the uniform register that reads as zero
 _BANK, _PARAMETER = 0x0A, 0x17  # attributes of .nv.info: where arguments lie in constant bank 0, and one argument
@@ -69,21 +69,14 @@ def types(signature: str) -> list[str]:
 def argument(body: Body, at: int, known: list[Argument]) -> Argument | None:
     """The argument that the address of a global access starts from; None if it is not exactly one."""
     if at not in body.constants:
-        found = (body.word(i).constant for i in _origins(body, at, _pointers))
+        found = (body.word(i).constant for i in _origins(body, at))
         body.constants[at] = frozenset(c[1] for c in found if c and c[0] == 0)
     named = {a for offset in body.constants[at] for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
     return named.pop() if len(named) == 1 else None
 
 
-def address(body: Body, at: int) -> frozenset[int]:
-    """The instructions that the address of an access is computed by, loads of an index or a pointer among them."""
-    if at not in body.addresses:
-        body.addresses[at] = frozenset(_origins(body, at, _operands))
-    return body.addresses[at]
-
-
-def _origins(body: Body, at: int, follow: Callable[[Word], list[tuple[int, bool]]]) -> Iterator[int]:
-    """Instructions whose results reach the address of an access over the operands that are followed."""
+def _origins(body: Body, at: int) -> Iterator[int]:
+    """Instructions whose results reach the address of an access as a pointer."""
     word = body.word(at)
     start = [(at, word.address, False), *((at, register, True) for register in sorted(word.read_uniform)[:1])]
     todo, seen = start, set(start)
@@ -94,7 +87,7 @@ def _origins(body: Body, at: int, follow: Callable[[Word], list[tuple[int, bool]
             continue
         for definition in _definitions(body, i, register, uniform):
             yield definition
-            for source in follow(body.word(definition)):
+            for source in _pointers(body.word(definition)):
                 state = (definition, *source)
                 if state not in seen:
                     seen.add(state)
@@ -118,20 +111,20 @@ def _definitions(body: Body, at: int, register: int, uniform: bool) -> Iterator[
 
 def _pointers(word: Word) -> list[tuple[int, bool]]:
     """(register, uniform) of the operands that may carry a pointer into the result."""
-    base, uniform = word.base, word.uniform
+    base, uniform, form = word.base, word.uniform, word.form
     first = (word.low >> 24 & 0xFF, uniform and base not in _TO_UNIFORM)
-    second = (word.low >> 32 & 0xFF, uniform) if word.form == 1 else None
-    if word.form == 6:
-        second = (word.low >> 32 & 0x3F, True)
-    third = (word.high & 0x3F, True) if word.form == 7 or uniform else (word.high & 0xFF, False)
+    in_uniform = (word.low >> 32 & 0x3F, True)  # second operand of form 6, third of form 7
+    last = (word.high & 0x3F, True) if uniform else (word.high & 0xFF, False)
+    second = {1: (word.low >> 32 & 0xFF, uniform), 6: in_uniform, 7: last}.get(form)
+    third = in_uniform if form == 7 else last
     if base in _SUMS:
         return [first, *([second] if second else []), third]
     if base in _TO_UNIFORM:
         return [first]
     if base in _COPIES or base in _SCALED:
         return [second] if second else []
-    # with a constant third operand (form 3) the register at 64-71 is a factor
-    return [third] if base in _PRODUCTS and word.form != 3 else []
+    # with a constant third operand (forms 2, 3) the register at 64-71 is a factor
+    return [third] if base in _PRODUCTS and form not in (2, 3) else []
 
 
 def of_integers(word: Word) -> bool:
@@ -139,8 +132,6 @@ def of_integers(word: Word) -> bool:
     return word.base in _INTEGERS or word.name.mnemonic == "VIADD"
 
 
-def _operands(word: Word) -> list[tuple[int, bool]]:
-    """(register, uniform) of all operands of arithmetic on integers."""
-    if not of_integers(word):
-        return []
-    return [*((r, False) for some in word.read for r in some), *((r, True) for r in sorted(word.read_uniform))]
+def of_integers(word: Word) -> bool:
+    """True for arithmetic that addresses are computed by."""
+    return word.base in _INTEGERS or word.name.mnemonic == "VIADD"

@@ -25,7 +25,7 @@ class Budget:
 class Body:
     """Words by index. sets, waits: six bits each, the scoreboards that an instruction sets and awaits.
 
-    constants, addresses: what the address of an access comes from, by its index, kept by arguments.py.
+    constants: offsets of constants that the address of an access comes from, by its index, once asked for.
     """
 
     def __init__(self, code: bytes, sm: int, budget: Budget | None = None) -> None:
@@ -33,7 +33,6 @@ class Body:
         whole = min(len(code) // BYTES, _MOST, max(self.budget.left, 0)) if OLDEST <= sm <= NEWEST else 0
         self.budget.left -= whole
         self.constants: dict[int, frozenset[int]] = {}
-        self.addresses: dict[int, frozenset[int]] = {}
         both = np.frombuffer(code, "<u8", 2 * whole).reshape(-1, 2)
         low, high = both[:, 0], both[:, 1]
         self.sm = sm

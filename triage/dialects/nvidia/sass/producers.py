@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triage.dialects.nvidia.sass import arguments
-from triage.dialects.nvidia.sass.body import Body
+from triage.dialects.nvidia.sass.body import BYTES, Body
 
 _DOUBLE = ("double-precision operation", "double-precision conversion")
 # NVIDIA, Nsight Compute documentation, warp stall reasons: what each scoreboard stands for. Double precision sets one where
@@ -36,7 +36,7 @@ _FULL_DOUBLE = frozenset({60, 70, 80, 90, 100, 103})
 _NO_MEMORY = frozenset({*_DOUBLE, "conversion", "special-function operation", "bit operation"})
 _SPILLS = ("local load", "local store")
 _LOADS = ("global load", "generic load")
-_NEAR = 64  # instructions behind a waiting one among which the load that needs its result is looked for
+_NEAR = 96  # instructions after a waiting one among which the load that needs its result is looked for
 
 
 def producers(body: Body, at: int, reason: str) -> list[int]:
@@ -104,12 +104,29 @@ def meaning(body: Body, producer: int, waiter: int, reason: str) -> str:
 
 
 def _chase(body: Body, producer: int, waiter: int) -> bool:
-    """True if the waiter computes the address of a load from what the producer has loaded, or is that load."""
-    word = body.word(waiter)
-    if word.name.kind in _LOADS:
-        return _meet([body.word(producer).written], word.read[:1])
-    if word.destination == 255 or not arguments.of_integers(word):
-        return False
-    near = [producer, *range(waiter + 1, min(waiter + _NEAR, len(body)))]
-    loads = (i for i in near if body.word(i).name.kind in _LOADS)
-    return any({producer, waiter} <= arguments.address(body, i) for i in loads)
+    """True if the waiter is a load from the address that was awaited, or computes the address of a load behind it."""
+    if body.word(waiter).name.kind in _LOADS:
+        return _meet([body.word(producer).written], body.word(waiter).read[:1])
+    carrying = set(body.word(waiter).written) if arguments.of_integers(body.word(waiter)) else set()
+    at = waiter
+    for _ in range(_NEAR):
+        at = _next(body, at)
+        if not carrying or at >= len(body) or body.budget.left <= 0:
+            return False
+        body.budget.left -= 1
+        word = body.word(at)
+        read = carrying.intersection(r for some in word.read for r in some)
+        if word.name.kind in _LOADS and read:
+            return True
+        if read and arguments.of_integers(word):
+            carrying.update(word.written)
+        elif not word.guarded:
+            carrying.difference_update(word.written)
+    return False
+
+
+def _next(body: Body, at: int) -> int:
+    """The instruction after one, in a loop the one that it goes on with."""
+    target = body.word(at).target
+    back = target is not None and target < 0 and target % BYTES == 0
+    return max(at + 1 + (target or 0) // BYTES, 0) if back else at + 1
