@@ -108,7 +108,9 @@ def _count(some: Sequence[ProducerEntry], mixed: bool) -> str:
 def _barrier(place: LocationEntry, p: ProducerEntry) -> str:
     """`the barrier (BAR) in the same line for warps at k.cu:12 (62 %), there long scoreboard on the global load (LDG)`."""
     number = f" {p['number']}" if p["number"] else ""
-    text = f"this barrier{number}" if p["pc"] == place["pc"] else f"the barrier{number} ({p['mnemonic']}) {_origin(place, p)}"
+    what = plural(p["instructions"], "barrier") if p["instructions"] > 1 else f"the barrier{number}"
+    here = p["pc"] == place["pc"] and p["instructions"] == 1
+    text = f"this barrier{number}" if here else f"{what} ({p['mnemonic']}) {_origin(place, p)}"
     if (late := p["late"]) is None:
         return text
     of_argument = f" of argument {late['argument']}" if late["argument"] else ""
