@@ -185,6 +185,6 @@ def _same_words(listings: list[Path], names: list[str]) -> tuple[int, int]:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    if not given or given[0] in ("--words", "--against") and len(given) < 2:
+    if not given or (given[0] in ("--words", "--against") and len(given) < 2):
         sys.exit(__doc__)
     {"--words": words, "--against": against}.get(given[0], lambda _: coverage(given))(given[1:])

@@ -385,13 +385,21 @@ def test_a_load_may_wait_until_a_store_has_read_its_registers() -> None:
 @pytest.mark.parametrize(("sm", "reason", "found"), [
     (75, "tex_throttle", [0, 1]), (90, "tex_throttle", []), (75, "mio_throttle", [3]), (90, "mio_throttle", [1, 3]),
 ])  # fmt: skip
-def test_double_precision_is_in_the_queue_of_textures_where_its_pipe_is_shared(sm: int, reason: str, found: list[int]) -> None:
+def test_double_precision_is_in_the_queue_of_textures_where_its_pipe_is_shared(
+    sm: int, reason: str, found: list[int]
+) -> None:
     code_ = [s.word(s.DADD, 6, 4, c=8), s.word(s.F2F, 4, b=2), s.word(s.FADD, 5, 4, 3), s.word(s.S2R, 4)]
     assert fillers(of(*code_, sm=sm), reason) == found
 
 
 def test_a_pipe_is_filled_by_what_runs_on_it() -> None:
-    found = of(s.word(s.FADD, 5, 4, 3), s.word(s.IMAD, 5, 4, 3, 2), s.word(s.MOV, 5, b=0), s.word(s.DADD, 6, 4, c=8), s.word(s.LDG, 4, 2))
+    found = of(
+        s.word(s.FADD, 5, 4, 3),
+        s.word(s.IMAD, 5, 4, 3, 2),
+        s.word(s.MOV, 5, b=0),
+        s.word(s.DADD, 6, 4, c=8),
+        s.word(s.LDG, 4, 2),
+    )
     assert [found.word(i).pipe for i in range(len(found))] == ["FMA", "FMA", "ALU", "FP64", ""]
     assert fillers(found, "math_pipe_throttle", "FMA") == [0, 1] and fillers(found, "math_pipe_throttle") == []
 
@@ -430,12 +438,22 @@ def test_samples_behind_a_barrier_or_the_end_are_put_to_it() -> None:
     locate = read(report(samples, BLOCK), "ncu-rep").locate
     assert locate is not None
     places = locate(0, ["stall.top_share"])
-    assert [(p.mnemonic, p.offset, p.value) for p in places] == [("BAR", 0x30, 900), ("EXIT", 0x60, 100), ("FADD", 0x20, 80)]
+    assert [(p.mnemonic, p.offset, p.value) for p in places] == [
+        ("BAR", 0x30, 900),
+        ("EXIT", 0x60, 100),
+        ("FADD", 0x20, 80),
+    ]
     (barrier,) = places[0].waits_for
     assert (barrier.mnemonic, barrier.number, barrier.share, barrier.offset) == ("BAR", 1, 1.0, 0x30)
     found = barrier.late
     assert found is not None
-    assert (found.offset, found.reason, found.kind, found.argument, found.share) == (0x20, "long scoreboard", "global load", 0, 1.0)
+    assert (found.offset, found.reason, found.kind, found.argument, found.share) == (
+        0x20,
+        "long scoreboard",
+        "global load",
+        0,
+        1.0,
+    )
     assert [p.mnemonic for p in locate(0, ["stall.barrier"])] == ["BAR"]
 
 

@@ -86,19 +86,21 @@ class Awaited:
         """Put samples of warps in a barrier, or at their end, to that instruction: the counters have them behind it."""
         for reason in _BEHIND:
             name = all_reasons(self.found).get(reason)
-            pcs, samples = summed(*self.found.values(name)) if name else ([], [])
-            to = {pc: self._issued(pc, reason) for pc, n in zip(list(pcs), list(samples), strict=True) if n > 0}
-            if name and any(pc != target for pc, target in to.items()):
+            if not name:
+                continue
+            pcs, samples = summed(*self.found.values(name))
+            to = {pc: self._issued(pc, reason) for pc in pcs[samples > 0].tolist()}
+            if any(pc != target for pc, target in to.items()):
                 moved(self.found, name, to)
 
     def _issued(self, pc: int, reason: str) -> int:
         """The instruction that warps wait in: of several the one executed most; the sampled one where none is found."""
-        code = self.where.instruction(int(pc))
+        code = self.where.instruction(pc)
         if code is None:
-            return int(pc)
+            return pc
         body, index = code
-        found = [int(pc) + (i - index) * BYTES for i in body.issued(index, reason)]
-        return max(found, key=lambda p: (self.figures.executed(p), p), default=int(pc))
+        found = [pc + (i - index) * BYTES for i in body.issued(index, reason)]
+        return max(found, key=lambda p: (self.figures.executed(p), p), default=pc)
 
     def mnemonic(self, pc: int) -> str:
         """Mnemonic of the instruction at an address, "" if it is not known."""

@@ -130,8 +130,3 @@ def _pointers(word: Word) -> list[tuple[int, bool]]:
 def of_integers(word: Word) -> bool:
     """True for arithmetic that addresses are computed by."""
     return word.base in _INTEGERS or word.name.mnemonic == "VIADD"
-
-
-def of_integers(word: Word) -> bool:
-    """True for arithmetic that addresses are computed by."""
-    return word.base in _INTEGERS or word.name.mnemonic == "VIADD"

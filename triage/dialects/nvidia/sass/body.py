@@ -141,7 +141,8 @@ class Body:
 
     def barriers(self, start: int, most: int = STEPS) -> tuple[list[int], list[int]]:
         """(the barriers before an instruction on all paths, the instructions since them)."""
-        out, since = [], []
+        out: list[int] = []
+        since: list[int] = []
         for i, on in self.back(start):
             if len(since) >= most:
                 break

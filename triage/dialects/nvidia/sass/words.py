@@ -28,7 +28,9 @@ _MEMORY = range(0x180, 0x1B0)  # loads, stores and atomics: operand 24-31 is an 
 _SIZES = (1, 1, 1, 1, 1, 2, 4, 4)  # registers of a memory access by bits 73-75: 8 to 32 bits, 64, 128
 _PAIRS = frozenset({0x025, 0x028, 0x029, 0x02B})  # IMAD.WIDE and double-precision results: two registers
 SHUFFLE = 0x189
-_NOT_UNIFORM = frozenset({0x182, SHUFFLE})  # LDC and SHFL: what is bit 91 of other accesses, a uniform register in the address
+_NOT_UNIFORM = frozenset(
+    {0x182, SHUFFLE}
+)  # LDC and SHFL: what is bit 91 of other accesses, a uniform register in the address
 _PACKED = 86  # NVIDIA, Nsight Compute Profiling Guide, pipelines: from GA10x on half precision runs on the FMA pipe
 _SIZED = frozenset({*range(0x180, 0x185), 0x1A3, 0x1A8, 0x1A9, 0x18A, 0x18B, 0x18C, 0x18D, 0x1AC})
 _WIDE_MEMORY_ADDRESS = frozenset({0x180, 0x181, 0x185, 0x186, 0x18A, 0x18B, 0x18E, 0x1A3, 0x1A6, 0x1A8, 0x1A9, 0x1AE})
@@ -191,7 +193,9 @@ class Word(NamedTuple):
     def read_uniform(self) -> frozenset[int]:
         """Uniform registers that its operands name, both of a pair."""
         if self.on_uniform:
-            out = {self._field(at) & 0x3F for _, at in self._slots()} | ({self._field(32) & 0x3F} if self.form in (6, 7) else set())
+            out = {self._field(at) & 0x3F for _, at in self._slots()} | (
+                {self._field(32) & 0x3F} if self.form in (6, 7) else set()
+            )
         elif self.base in _MEMORY:
             at = 64 if "b" in self.name.reads else 32
             out = {self._field(at) & 0x3F} if self.high >> 27 & 1 and self.base not in _NOT_UNIFORM else set()
