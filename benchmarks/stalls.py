@@ -1,13 +1,15 @@
 """How many stalls of Nsight Compute reports are followed to the instruction that they wait for.
 
     python benchmarks/stalls.py REPORT|FOLDER ...
+    python benchmarks/stalls.py --against LISTING ... [-- REPORT|FOLDER ...]
     python benchmarks/stalls.py --words REPORT > words.tsv
 
 The first prints coverage: of the samples with a scoreboard reason, those whose instruction awaits a scoreboard, whose
-producer is found, is of a kind that fits the reason, and is one instruction alone; of the pairs of producer and waiter,
-those that share a register; of the global accesses among the producers, those whose kernel argument is named. --words
-prints every instruction of every cubin - section, offset, opcode, mnemonic, register written, jump target, scoreboards set
-and awaited - to be held against a disassembler's listing.
+producer is found, is of a kind that fits the reason, is read by the waiting instruction, and is one instruction alone; of
+the pairs of producer and waiter, those that share a register; of the global accesses among the producers, those whose
+kernel argument is named. --against holds opcode, registers, jump targets and control bits against a disassembler's text
+(benchmarks/listing.py), and the words of reports against its bits. --words prints every instruction of every cubin -
+section, offset, opcode, mnemonic, register written, jump target, scoreboards set and awaited.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+import listing  # noqa: E402
 
 from triage.capture.location import Location  # noqa: E402
 from triage.capture.source import Source  # noqa: E402
@@ -88,6 +92,7 @@ def coverage(names: list[str]) -> None:
             "await a scoreboard",
             "a producer is found",
             "of the expected kind",
+            "read by the waiter",
             "one producer",
         ):
             print(f"  {what:<24}{share(n[what], n['samples'])}")
@@ -123,15 +128,17 @@ def _launch(spots: Spots, row: int, counts: dict[str, Counter[str]]) -> bool:
 
 
 def _waiter(body: Body, at: int, reason: str, count: float, n: Counter[str], known: list[arguments.Argument]) -> None:
-    found, _ = producers(body, at, reason)
+    found = producers(body, at, reason)
     kinds = [body.word(i).name.kind for i in found]
     n["code at hand"] += count
     n["await a scoreboard"] += count * bool(body.awaited(at))
     n["a producer is found"] += count * bool(found)
     n["of the expected kind"] += count * any(k in AWAITED[reason] for k in kinds)
+    shared = [used(body, i, at) for i in found]
+    n["read by the waiter"] += count * any(shared)
     n["one producer"] += count * (len(found) == 1)
     n["pairs"] += len(found)
-    n["pairs sharing"] += sum(used(body, i, at) for i in found)
+    n["pairs sharing"] += sum(shared)
     for i, kind in zip(found, kinds, strict=True):
         if kind.startswith("global") and known:
             n["asked"] += 1
@@ -143,8 +150,41 @@ def share(part: float, whole: float) -> str:
     return f"{part / whole:8.2%}" if whole else "       -"
 
 
+def against(names: list[str]) -> None:
+    """Equal fields of listings; of reports, the instructions whose bits a listing has at the same place."""
+    cut = names.index("--") if "--" in names else len(names)
+    total: Counter[str] = Counter()
+    differing: list[str] = []
+    for name in names[:cut]:
+        total.update(listing.compare(Path(name), differing))
+    print(f"{cut} listings, {total['instructions']:,} instructions")
+    for field in listing.FIELDS:
+        print(f"  {field:<24}{share(total[field], total['instructions'])}")
+    print(*differing[:20], sep="\n", end="\n" if differing else "")
+    if cut < len(names):
+        same, all_ = _same_words([Path(n) for n in names[:cut]], names[cut + 1 :])
+        print(f"words of reports that a listing has: {all_:,}, equal {share(same, all_).strip()}")
+
+
+def _same_words(listings: list[Path], names: list[str]) -> tuple[int, int]:
+    known: dict[tuple[str, int], set[tuple[int, int]]] = {}
+    for path in listings:
+        for x in listing.lines(path):
+            known.setdefault((x.function, x.offset), set()).add((int(x.low, 16), int(x.high, 16)))
+    same = all_ = 0
+    for _, contents in reports(names):
+        for found in code.read(contents).values():
+            for i, section in enumerate(found.elf.sections if found.elf else ()):
+                body = found.body(i) if section.name.startswith(".text.") else None
+                for at in range(len(body) if body else 0):
+                    there = known.get((section.name.removeprefix(".text."), at * BYTES))
+                    all_ += there is not None
+                    same += there is not None and (body.low[at], body.high[at]) in there
+    return same, all_
+
+
 if __name__ == "__main__":
     given = sys.argv[1:]
-    if not given or given == ["--words"]:
+    if not given or (given[0] in ("--words", "--against") and len(given) < 2):
         sys.exit(__doc__)
-    words(given[1:]) if given[0] == "--words" else coverage(given)
+    {"--words": words, "--against": against}.get(given[0], lambda _: coverage(given))(given[1:])

@@ -94,11 +94,14 @@ def test_coverage_of_stalls_and_words_for_a_disassembler() -> None:
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 
     table = printed("sample_captures/ncu-rep")
+    assert any(line.split() == ["read", "by", "the", "waiter", "100.00%"] for line in table)
     assert "places that wait for a scoreboard: 1 name a producer, 0 say why not, 0 neither" in table
     assert any(line.split() == ["a", "producer", "is", "found", "100.00%"] for line in table)
     words = [line.split("\t")[4:] for line in printed("--words", "sample_captures/ncu-rep/transpose.ncu-rep")]
     assert ["0x50", "0x981", "LDG", "R9", "", "000100", "000000"] in words
     assert ["0xb0", "0x947", "BRA", "", "0xb0", "000000", "000000"] in words
+    fields = printed("--against", "tests/data/sm_90.sass", "--", "sample_captures/ncu-rep")
+    assert fields[0] == "1 listings, 130 instructions" and [f.split()[-1] for f in fields[1:6]] == ["100.00%"] * 5
 
 
 def truth(*args: object) -> subprocess.CompletedProcess[str]:

@@ -8,15 +8,37 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """Where the warps that a barrier waits for mostly are, of those that have not reached it.
+
+    share: of their samples, 0-1. reason: what they mostly wait for there, "" for nothing. kind, mnemonic, argument: of the
+    instruction that such a wait is for, as in Producer.
+    """
+
+    share: float
+    function: str
+    offset: int
+    pc: int
+    file: str = ""
+    line: int = 0
+    reason: str = ""
+    kind: str = ""
+    mnemonic: str = ""
+    argument: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Producer:
     """Instructions of one line, or of one argument where no line is known, that the warps at a place wait for.
 
     share: of the waiting at the place, 0-1. reason: of that wait, `long scoreboard`. waiter: kind of the waiting
-    instruction, `shared store`, or its mnemonic. kind, mnemonic, file, line, function, offset (bytes), pc: of the
-    awaited one that explains most; instructions: how many there are. candidates: more than 1 where the wait may be for one
-    of so many instructions only. argument: number from 1 of the kernel argument that its address comes from, 0 where that
+    instruction, `shared store`, or its mnemonic. kind, mnemonic, file, line, function, offset (bytes), pc, per_request: of
+    the awaited one that explains most; instructions: how many there are. candidates: how many instructions one wait is
+    for, the last of which ends it. argument: number from 1 of the kernel argument that its address comes from, 0 where that
     is not known; type: of the argument. per_request: sectors or wavefronts (`unit`) of one execution, 0 where not
-    counted. queue: it fills the queue that the place waits for. meaning: what such a wait shows.
+    counted; figures: of all instructions, each figure once. operations: lanes per execution of an atomic. operands: the wait
+    ends when its registers are read. queue: it fills the queue, or the arithmetic `pipe`, that the place waits for. number:
+    of a thread-group barrier; late: warps that have not reached it. meaning: what such a wait shows.
     """
 
     share: float
@@ -34,8 +56,14 @@ class Producer:
     argument: int = 0
     type: str = ""
     per_request: float = 0.0
+    figures: tuple[float, ...] = ()
     unit: str = ""
+    operations: float = 0.0
+    operands: bool = False
     queue: bool = False
+    pipe: str = ""
+    number: int | None = None
+    late: Late | None = None
     meaning: str = ""
 
 

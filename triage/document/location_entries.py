@@ -5,6 +5,21 @@ from __future__ import annotations
 from typing import TypedDict
 
 
+class LateEntry(TypedDict):
+    """Where most of the warps are that have not reached a barrier."""
+
+    share: float | None
+    function: str
+    offset: int
+    pc: int
+    file: str | None
+    line: int | None
+    reason: str | None
+    kind: str | None
+    mnemonic: str | None
+    argument: int | None
+
+
 class ProducerEntry(TypedDict):
     """Instructions of one line or argument that a place waits for."""
 
@@ -23,8 +38,14 @@ class ProducerEntry(TypedDict):
     argument: int | None
     type: str | None
     per_request: float | None
+    figures: list[float | None]
     unit: str | None
+    operations: float | None
+    operands: bool
     queue: bool
+    pipe: str | None
+    number: int | None
+    late: LateEntry | None
     meaning: str | None
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from triage.capture.capture import Capture
-from triage.capture.location import Location, Producer
-from triage.document.location_entries import LocationEntry, ProducerEntry
+from triage.capture.location import Late, Location, Producer
+from triage.document.location_entries import LateEntry, LocationEntry, ProducerEntry
 from triage.document.numbers import number
 from triage.findings.finding_types import Check, Origin
 from triage.rulebook.cause import Cause
@@ -90,7 +90,28 @@ def _producer(p: Producer) -> ProducerEntry:
         "argument": p.argument or None,
         "type": p.type or None,
         "per_request": number(p.per_request) if p.per_request else None,
+        "figures": [number(f) for f in p.figures],
         "unit": p.unit or None,
+        "operations": number(p.operations) if p.operations else None,
+        "operands": p.operands,
         "queue": p.queue,
+        "pipe": p.pipe or None,
+        "number": p.number,
+        "late": _late(p.late) if p.late else None,
         "meaning": p.meaning or None,
+    }
+
+
+def _late(x: Late) -> LateEntry:
+    return {
+        "share": number(x.share),
+        "function": x.function,
+        "offset": x.offset,
+        "pc": x.pc,
+        "file": x.file or None,
+        "line": x.line or None,
+        "reason": x.reason or None,
+        "kind": x.kind or None,
+        "mnemonic": x.mnemonic or None,
+        "argument": x.argument or None,
     }

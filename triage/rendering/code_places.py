@@ -16,6 +16,8 @@ _QUEUES = {
     "tex throttle": "the texture queue is filled by",
     "drain": "the end of the warp waits for",
 }
+_MAX_ORIGINS = 2  # places of awaited instructions of one kind that are named
+_MAX_FIGURES = 3  # figures of several accesses that are listed; of more the range
 
 
 def location(place: LocationEntry) -> str:
@@ -40,10 +42,11 @@ def waits(place: LocationEntry) -> str:
     request`; "" where nothing is known of a wait."""
     if place["waits_unknown"]:
         return f"awaited instruction not named: {place['waits_unknown']}"
-    awaited: dict[tuple[str, str], dict[tuple[str, int, str | None], list[ProducerEntry]]] = {}
+    awaited: dict[tuple[str, str, str | None], dict[tuple[object, ...], list[ProducerEntry]]] = {}
     for p in place["waits_for"]:
-        alike = awaited.setdefault((p["reason"], "" if p["queue"] else p["waiter"]), {})
-        alike.setdefault((p["kind"], p["candidates"], p["meaning"]), []).append(p)
+        alike = awaited.setdefault((p["reason"], "" if p["queue"] else p["waiter"], p["pipe"]), {})
+        what = "" if p["pipe"] else p["kind"]
+        alike.setdefault((what, p["candidates"] > 1, p["operands"], p["meaning"]), []).append(p)
     alone = sum(len(alike) for alike in awaited.values()) == 1
     texts = [_wait(place, list(alike.values()), alone) for alike in awaited.values()]
     return f"{percent(_share(place['waits_for']))} of the waiting here: {'; '.join(texts)}" if texts else ""
@@ -52,35 +55,82 @@ def waits(place: LocationEntry) -> str:
 def _wait(place: LocationEntry, kinds: Sequence[Sequence[ProducerEntry]], alone: bool) -> str:
     """One waiting instruction, or queue, and what it waits for. alone: it is all that the place waits for."""
     first = kinds[0][0]
-    waiter = first["waiter"] if first["waiter"].isupper() or "_" in first["waiter"] else f"a {first['waiter']}"
-    begin = _QUEUES.get(first["reason"], "") if first["queue"] else f"{short(waiter, 60)} waits for"
-    parts = [_awaited(place, some) + ("" if alone else f" ({percent(_share(some))})") for some in kinds]
+    listed = sum(p["instructions"] for some in kinds for p in some)
+    least, most = (f(p["candidates"] for some in kinds for p in some) for f in (min, max))
+    mixed = least > 1 and (len(kinds) > 1 or listed < most)
+    parts = [_awaited(place, some, mixed) + ("" if alone else f" ({percent(_share(some))})") for some in kinds]
+    begin = f" one of {most} instructions:" if mixed else ""
     meanings = dict.fromkeys(some[0]["meaning"] for some in kinds)
     last = next(iter(meanings)) if len(meanings) == 1 else ""
-    return f"{begin} {' and '.join(parts)}" + (f", {last}" if last else "")
+    return f"{_waiter(first)}{begin} {(' or ' if mixed else ' and ').join(parts)}" + (f", {last}" if last else "")
 
 
-def _awaited(place: LocationEntry, some: Sequence[ProducerEntry]) -> str:
+def _waiter(first: ProducerEntry) -> str:
+    """`a shared store waits for`, `the FP64 pipe is filled by`."""
+    if first["number"] is not None:
+        return "warps wait at"
+    if first["pipe"]:
+        return f"the {first['pipe']} pipe is filled by"
+    if first["queue"]:
+        return _QUEUES.get(first["reason"], "the queue is filled by")
+    waiter = first["waiter"] if first["waiter"].isupper() or "_" in first["waiter"] else f"a {first['waiter']}"
+    return f"{short(waiter, 60)} waits for"
+
+
+def _awaited(place: LocationEntry, some: Sequence[ProducerEntry], mixed: bool) -> str:
     """`2 global loads (LDG) of argument 9 (double*), 4.8 sectors per request`: what is awaited of one kind."""
     first = some[0]
-    count = sum(p["instructions"] for p in some)
-    name = first["kind"] or "instruction"
-    if first["candidates"] > 1 and not first["queue"]:
-        what = f"one of {plural(first['candidates'], name)}"
-    else:
-        what = f"the {name}" if count == 1 else plural(count, name)
-    code = f" ({first['mnemonic']})" if first["mnemonic"] else ""
+    if first["number"] is not None:
+        return " and ".join(_barrier(place, p) for p in some)
     each = {_per_request(p) for p in some}
-    origins = dict.fromkeys(_origin(place, p) + (_per_request(p) if len(each) > 1 else "") for p in some)
-    return f"{what}{code} {' and '.join(origins)}".rstrip() + (each.pop() if len(each) == 1 else "")
+    origins = list(dict.fromkeys(_origin(place, p) + (_per_request(p) if len(each) > 1 else "") for p in some))
+    join = " or " if first["candidates"] > 1 else " and "
+    places = join.join(origins[:_MAX_ORIGINS]) + (f"{join}elsewhere" if len(origins) > _MAX_ORIGINS else "")
+    text = f"{_count(some, mixed)} {places}".rstrip() + (each.pop() if len(each) == 1 else "")
+    whose = "its" if sum(p["instructions"] for p in some) == 1 else "their"
+    return f"{text}, to have read {whose} registers" if first["operands"] else text
+
+
+def _count(some: Sequence[ProducerEntry], mixed: bool) -> str:
+    """`the global load (LDG)`, `8 global loads (LDG)`, `one of 3 global loads (LDG)`: the last of those ends the wait."""
+    first, count = some[0], sum(p["instructions"] for p in some)
+    name, candidates = first["kind"] or "instruction", max(p["candidates"] for p in some)
+    if first["pipe"] and len({p["kind"] for p in some}) > 1:
+        name = "instruction"
+    codes = ", ".join(list(dict.fromkeys(p["mnemonic"] for p in some if p["mnemonic"]))[:2])
+    if candidates < 2 or mixed or count == 1:
+        return (f"the {name}" if count == 1 else plural(count, name)) + (f" ({codes})" if codes else "")
+    if count > candidates:
+        codes = f"{codes}, {count} in all" if codes else f"{count} in all"
+    return f"one of {plural(min(count, candidates), name)}" + (f" ({codes})" if codes else "")
+
+
+def _barrier(place: LocationEntry, p: ProducerEntry) -> str:
+    """`the barrier (BAR) in the same line for warps at k.cu:12 (62 %), there long scoreboard on the global load (LDG)`."""
+    number = f" {p['number']}" if p["number"] else ""
+    what = plural(p["instructions"], "barrier") if p["instructions"] > 1 else f"the barrier{number}"
+    here = p["pc"] == place["pc"] and p["instructions"] == 1
+    text = f"this barrier{number}" if here else f"{what} ({p['mnemonic']}) {_origin(place, p)}"
+    if (late := p["late"]) is None:
+        return text
+    of_argument = f" of argument {late['argument']}" if late["argument"] else ""
+    awaited = f" on the {late['kind']} ({late['mnemonic']}){of_argument}" if late["kind"] else ""
+    reason = f", top stall {late['reason']}{awaited}" if late["reason"] else ""
+    where = f"{tail(late['file'] or '')}:{late['line']}" if late["line"] else f"+{late['offset']:#x}"
+    return f"{text}; of late warps {percent(late['share'])} are at {where}{reason}"
 
 
 def _per_request(p: ProducerEntry) -> str:
-    """`, 4 sectors per request`; "" where they are not counted."""
-    if not p["per_request"] or not p["unit"]:
-        return ""
-    figure = f"{p['per_request']:.1f}".removesuffix(".0")
-    return f", {figure} {p['unit'].removesuffix('s') if figure == '1' else p['unit']} per request"
+    """`, 4 sectors per request`, `, 1 sector and 32 operations per request`; "" where they are not counted."""
+    figures = [f for f in p["figures"] if f] or ([p["per_request"]] if p["per_request"] else [])
+    parts = []
+    if figures and p["unit"]:
+        texts = [f"{f:.1f}".removesuffix(".0") for f in figures]
+        text = " and ".join(texts) if len(texts) <= _MAX_FIGURES else f"{texts[0]} to {texts[-1]}"
+        parts.append(f"{text} {p['unit'].removesuffix('s') if text == '1' else p['unit']}")
+    if p["operations"] and p["operations"] > 1:
+        parts.append(f"{p['operations']:.0f} operations")
+    return f", {' and '.join(parts)} per request" if parts else ""
 
 
 def _origin(place: LocationEntry, p: ProducerEntry) -> str:

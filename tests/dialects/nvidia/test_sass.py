@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,8 +19,8 @@ from triage.dialects.nvidia.report import code, elf, line_table
 from triage.dialects.nvidia.sass import arguments, body, words
 from triage.dialects.nvidia.sass.arguments import Argument
 from triage.dialects.nvidia.sass.body import Body
-from triage.dialects.nvidia.sass.producers import AWAITED, QUEUES, meaning, producers
-from triage.dialects.nvidia.sass.words import Word
+from triage.dialects.nvidia.sass.producers import AWAITED, QUEUES, fillers, for_operands, meaning, producers, used
+from triage.dialects.nvidia.sass.words import Name, Word
 
 LONG, SHORT = "long_scoreboard", "short_scoreboard"
 KERNEL, BASE, SAMPLED = "_Z1kPKfPfi", 0x7000_0000, "smsp__pcsamp_warps_issue_stalled_"
@@ -53,9 +55,9 @@ def test_words_as_they_were_published(
 
 def test_one_opcode_may_change_its_name() -> None:
     assert [words.name(0x435, sm).mnemonic for sm in (80, 100, 120)] == ["HFMA2", "HFMA2", "IADD"]
-    assert [words.name(0x98E, sm).mnemonic for sm in (90, 100)] == ["RED", "REDG"]
+    assert [words.name(0x98E, sm).mnemonic for sm in (80, 90)] == ["RED", "REDG"]
     assert (words.name(0x9AB, 90).mnemonic, words.name(0x5AB, 90).mnemonic) == ("ERRBAR", "CGAERRBAR")
-    assert words.name(0x2FE, 80) == ("", "", "")
+    assert words.name(0x2FE, 80) == Name()
 
 
 def test_operands() -> None:
@@ -76,7 +78,7 @@ def test_a_loop_is_followed_over_its_back_edge() -> None:
         s.word(s.EXIT),
     )
     assert found.before(1) == [0, 3]
-    assert producers(found, 1, LONG) == ([2], True)
+    assert producers(found, 1, LONG) == [2]
 
 
 def test_no_way_leads_past_a_jump_or_the_end() -> None:
@@ -87,13 +89,13 @@ def test_no_way_leads_past_a_jump_or_the_end() -> None:
         s.word(s.FADD, 5, 4, 3, waits=(0,)),
     )
     assert (found.before(2), found.before(3)) == ([], [2, 1])
-    assert producers(found, 2, LONG) == ([], True)
-    assert producers(found, 3, LONG) == ([0], True)
+    assert producers(found, 2, LONG) == []
+    assert producers(found, 3, LONG) == [0]
 
 
 def test_a_jump_table_may_lead_anywhere() -> None:
     found = of(s.word(s.LDG, 4, 2, sets=0), s.word(s.BRX, 0, 6), s.word(s.FADD, 5, 4, 3, waits=(0,)))
-    assert producers(found, 2, LONG) == ([0], True)
+    assert producers(found, 2, LONG) == [0]
 
 
 def test_a_call_comes_back() -> None:
@@ -103,7 +105,7 @@ def test_a_call_comes_back() -> None:
         s.word(s.FADD, 5, 4, 3, waits=(0,)),
         s.word(s.FADD, 6, 4, 3, waits=(0,)),
     )
-    assert producers(found, 2, LONG)[0] == producers(found, 3, LONG)[0] == [0]
+    assert producers(found, 2, LONG) == producers(found, 3, LONG) == [0]
 
 
 def test_who_waited_before_ends_the_search() -> None:
@@ -113,27 +115,28 @@ def test_who_waited_before_ends_the_search() -> None:
         s.word(s.LDG, 4, 2, sets=0),
         s.word(s.FADD, 5, 4, 3, waits=(0,)),
     )
-    assert producers(found, 3, LONG) == ([2], True)
+    assert producers(found, 3, LONG) == [2]
 
 
-def test_registers_tell_producers_of_one_scoreboard_apart() -> None:
+def test_every_setter_of_a_scoreboard_is_awaited() -> None:
+    """Whichever of their registers the waiting instruction uses: the scoreboard is clear when the last is done."""
     loads = [s.word(s.LDG, r, 2, sets=0) for r in (8, 12, 16)]
-    assert producers(of(*loads, s.word(s.FADD, 5, 12, 3, waits=(0,))), 3, LONG) == ([1], True)
-    assert producers(of(*loads, s.word(s.FADD, 5, 12, 16, waits=(0,))), 3, LONG) == ([1, 2], True)
-    # none of them is used: it is one of three
-    assert producers(of(*loads, s.word(s.FADD, 5, 20, 21, waits=(0,))), 3, LONG) == ([0, 1, 2], False)
+    for operands in ((12, 3), (12, 16), (20, 21)):
+        found = of(*loads, s.word(s.FADD, 5, *operands, waits=(0,)))
+        assert producers(found, 3, LONG) == [0, 1, 2]
+    assert [used(found, i, 3) for i in range(3)] == [False] * 3
 
 
 def test_a_register_may_be_awaited_that_is_still_read() -> None:
     found = of(s.word(s.STG, 0, 10, 9, 4, reads=3), s.word(s.FADD, 9, 1, 2, waits=(3,)))
-    assert producers(found, 1, LONG) == ([0], True)
+    assert producers(found, 1, LONG) == [0]
 
 
 def test_kinds_fit_the_reason_where_some_do() -> None:
     found = of(s.word(s.S2R, 4, sets=0), s.word(s.LDG, 5, 2, sets=0), s.word(s.FADD, 6, 4, 5, waits=(0,)))
-    assert (producers(found, 2, LONG)[0], producers(found, 2, SHORT)[0]) == ([1], [0])
+    assert (producers(found, 2, LONG), producers(found, 2, SHORT)) == ([1], [0])
     double = of(s.word(s.F2F, 4, b=2, sets=0), s.word(s.DADD, 6, 4, c=8, waits=(0,)))
-    assert producers(double, 1, LONG)[0] == [0]
+    assert producers(double, 1, LONG) == [0]
 
 
 def test_asynchronous_copies_stand_behind_their_commit() -> None:
@@ -145,7 +148,7 @@ def test_asynchronous_copies_stand_behind_their_commit() -> None:
         s.word(s.LDGDEPBAR, 0, sets=0),
         s.word(s.DEPBAR, 0, 0, 0, 0, low=1 << 47),
     )
-    assert producers(found, 5, LONG)[0] == [0, 2, 3]
+    assert producers(found, 5, LONG) == [0, 2, 3]
     assert found.waits[5] == 1
     some = Body(b"".join([s.word(s.DEPBAR, 0, 0, 0, 0, low=1 << 47 | 1 << 38)]), 80)
     assert (some.waits[0], some.awaited(0)) == (0, 1)  # one group may stay outstanding
@@ -159,7 +162,7 @@ def test_other_encodings_are_not_read(sm: int) -> None:
 def test_walks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body, "STEPS", 50)
     found = of(s.word(s.LDG, 4, 2, sets=0), *[s.word(s.NOP)] * 100, s.word(s.FADD, 5, 4, 3, waits=(0,)))
-    assert producers(found, 101, LONG) == ([], True)
+    assert producers(found, 101, LONG) == []
     monkeypatch.setattr(body, "_MOST", 8)
     assert len(of(*[s.word(s.NOP)] * 100)) == 8
 
@@ -171,7 +174,12 @@ def test_bytes_that_are_no_code(raw: bytes, sm: int, about: bytes) -> None:
     known = arguments.arguments(about)
     for i in range(len(found)):
         for reason in (LONG, SHORT):
-            assert all(0 <= p < len(found) for p in producers(found, i, reason)[0])
+            awaited = producers(found, i, reason)
+            assert all(0 <= p < len(found) for p in awaited)
+            for p in awaited:
+                meaning(found, p, i, reason)
+        assert all(0 <= b < len(found) for r in ("barrier", "drain") for b in found.issued(i, r))
+        assert i in fillers(found, "math_pipe_throttle", found.word(i).pipe) or not found.word(i).pipe
         arguments.argument(found, i, known)
 
 
@@ -349,3 +357,131 @@ def test_kinds_of_reasons_and_queues_are_those_of_the_table() -> None:
     known = {name.kind for entries in words._table().values() for _, _, name in entries}
     used = {kind for kinds in (*AWAITED.values(), *QUEUES.values()) for kind in kinds}
     assert used <= known
+
+
+def test_words_as_a_disassembler_prints_them() -> None:
+    """tests/data/sm_90.sass: one line of cuobjdump -sass per opcode and suffix of the kernels of sample_captures/ground_truth."""
+    listing = importlib.import_module("benchmarks.listing")
+    differing: list[str] = []
+    found = listing.compare(Path(__file__).parents[2] / "data" / "sm_90.sass", differing)
+    assert differing == [] and {found[f] for f in listing.FIELDS} == {130}
+
+
+def test_a_count_of_the_newest_may_stay_outstanding() -> None:
+    """DEPBAR.LE SB0, 1: of the groups of copies only those before the newest are awaited."""
+    group = [s.word(s.LDGSTS, 6, 2), s.word(s.LDGDEPBAR, 0, sets=0)]
+    two = of(*group, *group, s.word(s.DEPBAR, 0, 0, 0, 0, low=1 << 47 | 1 << 38))
+    assert producers(two, 4, LONG) == [0]
+    loop = of(*group, s.word(s.DEPBAR, 0, 0, 0, 0, low=1 << 47 | 1 << 38), s.jump(s.BRA, -64, guard=0))
+    assert producers(loop, 2, LONG) == [0]  # of the round before
+
+
+def test_a_load_may_wait_until_a_store_has_read_its_registers() -> None:
+    found = of(s.word(s.STG, 0, 10, 9, 4, reads=0), s.word(s.LDG, 8, 2, sets=0), s.word(s.FADD, 9, 8, 2, waits=(0,)))
+    assert producers(found, 2, LONG) == [0, 1]
+    assert [for_operands(found, i, 2) for i in (0, 1)] == [True, False]
+
+
+@pytest.mark.parametrize(("sm", "reason", "found"), [
+    (75, "tex_throttle", [0, 1]), (90, "tex_throttle", []), (75, "mio_throttle", [3]), (90, "mio_throttle", [1, 3]),
+])  # fmt: skip
+def test_double_precision_is_in_the_queue_of_textures_where_its_pipe_is_shared(
+    sm: int, reason: str, found: list[int]
+) -> None:
+    code_ = [s.word(s.DADD, 6, 4, c=8), s.word(s.F2F, 4, b=2), s.word(s.FADD, 5, 4, 3), s.word(s.S2R, 4)]
+    assert fillers(of(*code_, sm=sm), reason) == found
+
+
+def test_a_pipe_is_filled_by_what_runs_on_it() -> None:
+    found = of(
+        s.word(s.FADD, 5, 4, 3),
+        s.word(s.IMAD, 5, 4, 3, 2),
+        s.word(s.MOV, 5, b=0),
+        s.word(s.DADD, 6, 4, c=8),
+        s.word(s.LDG, 4, 2),
+    )
+    assert [found.word(i).pipe for i in range(len(found))] == ["FMA", "FMA", "ALU", "FP64", ""]
+    assert fillers(found, "math_pipe_throttle", "FMA") == [0, 1] and fillers(found, "math_pipe_throttle") == []
+
+
+def test_an_index_from_memory_is_a_pointer_chase() -> None:
+    load, add = s.word(s.LDG, 4, 2, sets=0), s.word(s.FADD, 5, 4, 3, waits=(0,))
+    index = s.word(s.IMAD, 6, 4, 7, 5, waits=(0,))
+    assert meaning(of(load, index, s.word(s.LDG, 8, 6, sets=0)), 0, 1, LONG) == "a pointer chase"
+    assert meaning(of(load, index, s.word(s.STG, 0, 6, 8, 4)), 0, 1, LONG) == ""
+    assert meaning(of(load, add, s.word(s.LDG, 8, 6, sets=0)), 0, 1, LONG) == ""
+    loop = of(load, s.word(s.IMAD, 2, 4, 7, 5, waits=(0,)), s.jump(s.BRA, -48, guard=0), s.word(s.EXIT))
+    assert meaning(loop, 0, 1, LONG) == "a pointer chase"
+
+
+BLOCK = b"".join([
+    s.word(s.BAR),
+    s.word(s.LDG_UR, 9, 2, 0, 4, sets=2, high=s.wide(4)),
+    s.word(s.FADD, 5, 9, 3, waits=(2,)),
+    s.word(s.BAR, low=1 << 54, high=1 << 16),
+    s.word(s.NOP),
+    s.word(s.LDS, 4, 5, sets=1),
+    s.word(s.EXIT),
+    s.jump(s.BRA, -16),
+])  # fmt: skip
+
+
+def test_samples_behind_a_barrier_or_the_end_are_put_to_it() -> None:
+    """The counters have them at the next instruction; late warps are those since the barrier before."""
+    behind, late = BASE + 0x50, BASE + 0x20
+    samples = {
+        f"{SAMPLED}barrier": {behind: 900},
+        LONG_SAMPLES: {late: 80},
+        f"{SAMPLED}drain": {BASE + 0x70: 100},
+        ALL: {behind: 920, late: 80, BASE + 0x70: 100},
+    }
+    locate = read(report(samples, BLOCK), "ncu-rep").locate
+    assert locate is not None
+    places = locate(0, ["stall.top_share"])
+    assert [(p.mnemonic, p.offset, p.value) for p in places] == [
+        ("BAR", 0x30, 900),
+        ("EXIT", 0x60, 100),
+        ("FADD", 0x20, 80),
+    ]
+    (barrier,) = places[0].waits_for
+    assert (barrier.mnemonic, barrier.number, barrier.share, barrier.offset) == ("BAR", 1, 1.0, 0x30)
+    found = barrier.late
+    assert found is not None
+    assert (found.offset, found.reason, found.kind, found.argument, found.share) == (
+        0x20,
+        "long scoreboard",
+        "global load",
+        0,
+        1.0,
+    )
+    assert [p.mnemonic for p in locate(0, ["stall.barrier"])] == ["BAR"]
+
+
+def test_figures_of_several_accesses_are_not_averaged() -> None:
+    loads = b"".join(s.word(s.LDG_UR, 9 + i, 2, 0, 4, sets=2, high=s.wide(4)) for i in range(2))
+    code_ = loads + s.word(s.FADD, 5, 9, 10, waits=(2,)) + s.word(s.EXIT)
+    lanes = {BASE + 16 * i: 320 for i in range(4)}
+    counts = {
+        "inst_executed": {BASE + 16 * i: 10 for i in range(4)},
+        "thread_inst_executed": lanes,
+        "thread_inst_executed_true": lanes,
+        "memory_l2_theoretical_sectors_global": {BASE: 40, BASE + 16: 320},
+    }
+    samples = {LONG_SAMPLES: {BASE + 0x20: 90}, ALL: {BASE + 0x20: 90}}
+    (found,), _, _ = waits(report({**samples, **counts}, code_))
+    assert (found.instructions, found.candidates, found.per_request, found.figures) == (2, 2, 32.0, (4.0, 32.0))
+    off = {**counts, "thread_inst_executed_true": dict.fromkeys(lanes, 100)}  # whole warps may be turned off
+    assert waits(report({**samples, **off}, code_))[0][0].per_request == 0.0
+
+
+def test_an_atomic_has_operations_of_its_own() -> None:
+    code_ = s.word(0x9A8, 9, 2, 4, 4, sets=2) + s.word(s.FADD, 5, 9, 3, waits=(2,)) + s.word(s.EXIT)
+    counts = {
+        "inst_executed": {BASE: 10},
+        "thread_inst_executed": {BASE: 320},
+        "thread_inst_executed_true": {BASE: 320},
+        "memory_l2_theoretical_sectors_global": {BASE: 10},
+    }
+    samples = {LONG_SAMPLES: {BASE + 0x10: 90}, ALL: {BASE + 0x10: 90}}
+    (found,), _, _ = waits(report({**samples, **counts}, code_))
+    assert (found.kind, found.mnemonic, found.per_request, found.operations) == ("global atomic", "ATOMG", 1.0, 32.0)

@@ -11,6 +11,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices
 from triage.capture.location import Location
 from triage.dialects.nvidia.report import code
+from triage.dialects.nvidia.report.access_figures import AccessFigures
 from triage.dialects.nvidia.report.awaited import MIN_SAMPLES, Awaited
 from triage.dialects.nvidia.report.code import Code, Map, Spot
 from triage.dialects.nvidia.report.container import Contents
@@ -112,7 +113,9 @@ class Spots:
             base = int(addresses.min()) if len(addresses) else int(pcs.min()) if len(pcs) else 0
             shown = code.readable(found.mangled) or found.function
             where = Map(self._codes.get(found.code), found.mangled, shown, base)
-            self._launches[row] = found, where, Awaited(found, where, arguments.types(found.signature))
+            awaited = Awaited(found, where, arguments.types(found.signature), AccessFigures(found))
+            awaited.settle()
+            self._launches[row] = found, where, awaited
         return self._launches[row]
 
     @staticmethod

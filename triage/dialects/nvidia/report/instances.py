@@ -59,6 +59,10 @@ class Instances:
             self._known[name] = self._read(*self._spans.get(name, (0, 0)))
         return self._known[name]
 
+    def put(self, name: str, pcs: Indices, values: Floats) -> None:
+        """Replace the instances of a metric."""
+        self._known[name] = pcs, values
+
     def total(self, name: str) -> float:
         """The value of a metric over the launch, 0 where it has none."""
         at, stop = self._spans.get(name, (0, 0))

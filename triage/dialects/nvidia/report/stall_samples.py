@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from triage.dialects.nvidia.report.instances import Instances
 
 _PCSAMP = "smsp__pcsamp_warps_issue_stalled_"
 SAMPLES = "smsp__pcsamp_sample_count"
-_READY = ("selected", "not_selected")  # a warp that issues, or could: it does not wait
+READY = ("selected", "not_selected")  # a warp that issues, or could: it does not wait
 _WHOLE = 0.95  # part of the samples from which on their reasons are called complete
 
 
@@ -25,10 +26,11 @@ def reason(name: str) -> str:
 
 def reasons(found: Instances) -> dict[str, str]:
     """Reason -> its metric, for the reasons that samples were kept for and that are a wait."""
-    return {r: n for r, n in _all(found).items() if r not in _READY}
+    return {r: n for r, n in all_reasons(found).items() if r not in READY}
 
 
-def _all(found: Instances) -> dict[str, str]:
+def all_reasons(found: Instances) -> dict[str, str]:
+    """Reason -> its metric, warps that are ready included."""
     if found.reasons is None:
         found.reasons = {r: n for n in found.names() if (r := reason(n))}
     return found.reasons
@@ -48,8 +50,8 @@ class Waiting(NamedTuple):
 
 def waiting(found: Instances) -> Waiting:
     """All samples but those of warps that are ready; of the reasons that were kept where all are not counted."""
-    ready = [n for r, n in _all(found).items() if r in _READY]
-    without = f", without {' and '.join(_READY)}"
+    ready = [n for r, n in all_reasons(found).items() if r in READY]
+    without = f", without {' and '.join(READY)}"
     pcs, values = summed(*found.values(SAMPLES))
     if len(pcs):
         for n in ready:
@@ -64,12 +66,31 @@ def waiting(found: Instances) -> Waiting:
     return Waiting(f"{_PCSAMP}*{without}", pcs, values, max(float(values.sum()), whole))
 
 
+def taken(found: Instances, pcs: Indices) -> Floats:
+    """All samples at some addresses, warps that are ready included; of the reasons that were kept where all are not counted."""
+    if len(found.values(SAMPLES)[0]):
+        return at(pcs, *found.values(SAMPLES))
+    return sum((at(pcs, *found.values(n)) for n in all_reasons(found).values()), np.zeros(len(pcs)))
+
+
 def by_reason(found: Instances, pcs: Indices) -> tuple[dict[str, float], float]:
     """Samples by reason at some addresses together, and all of the waiting there; 0 where that is not known."""
     counts = {r: float(at(pcs, *found.values(n)).sum()) for r, n in reasons(found).items()}
     all_ = waiting(found)
     known = float(all_.values.sum()) > _WHOLE * all_.total
     return counts, float(at(pcs, all_.pcs, all_.values).sum()) if known else 0.0
+
+
+def moved(found: Instances, name: str, to: Mapping[int, int]) -> None:
+    """Give samples of one reason, and the sum over reasons, other addresses."""
+    pcs, values = summed(*found.values(name))
+    targets = np.array([to.get(pc, pc) for pc in pcs.tolist()], np.int64)
+    found.put(name, *summed(targets, values))
+    if len(found.values(SAMPLES)[0]):
+        all_pcs, all_values = found.values(SAMPLES)
+        some = np.concatenate([all_values, -values, values])
+        where, sums = summed(np.concatenate([all_pcs, pcs, targets]), some)
+        found.put(SAMPLES, where, np.maximum(sums, 0.0))
 
 
 def summed(pcs: Indices, values: Floats) -> tuple[Indices, Floats]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from triage.dialects.nvidia.sass.body import Body
 from triage.dialects.nvidia.sass.words import NONE, Word
 
-_MOST = 256  # registers that are followed for one address
+_MOST = 256  # registers that are followed to the argument of an address
 _STEPS = 8_000  # instructions that are visited for it
 _ZERO = 63  # the uniform register that reads as zero
 _BANK, _PARAMETER = 0x0A, 0x17  # attributes of .nv.info: where arguments lie in constant bank 0, and one argument
@@ -20,6 +20,8 @@ _SCALED = frozenset({0x011, 0x091})  # LEA: (a << n) + b
 _PRODUCTS = frozenset({0x024, 0x025, 0x0A4, 0x0A5})  # IMAD: a * b + c
 _COPIES = frozenset({0x002, 0x082})
 _TO_UNIFORM = frozenset({0x0CA, 0x1C2})
+_SHIFTS = frozenset({0x019, 0x099, 0x016, 0x096, 0x01A, 0x09A, 0x087})
+_INTEGERS = _SUMS | _SCALED | _PRODUCTS | _COPIES | _TO_UNIFORM | _SHIFTS
 
 
 class Argument(NamedTuple):
@@ -66,18 +68,17 @@ def types(signature: str) -> list[str]:
 
 def argument(body: Body, at: int, known: list[Argument]) -> Argument | None:
     """The argument that the address of a global access starts from; None if it is not exactly one."""
-    if at not in body.traced:
-        body.traced[at] = frozenset(_constants(body, at))
-    found = {a for offset in body.traced[at] for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
-    return found.pop() if len(found) == 1 else None
+    if at not in body.constants:
+        found = (body.word(i).constant for i in _origins(body, at))
+        body.constants[at] = frozenset(c[1] for c in found if c and c[0] == 0)
+    named = {a for offset in body.constants[at] for a in known if 0 <= offset - a.offset < a.size >= _POINTER}
+    return named.pop() if len(named) == 1 else None
 
 
-def _constants(body: Body, at: int) -> Iterator[int]:
-    """Offsets in constant bank 0 that the address of the access at an index is computed from."""
+def _origins(body: Body, at: int) -> Iterator[int]:
+    """Instructions whose results reach the address of an access as a pointer."""
     word = body.word(at)
-    start = [(at, word.address, False)]
-    if word.form in (4, 7):
-        start.append((at, word.high & 0x3F, True))
+    start = [(at, word.address, False), *((at, register, True) for register in sorted(word.read_uniform)[:1])]
     todo, seen = start, set(start)
     enough = body.budget.left - _STEPS
     while todo and len(seen) < _MOST and body.budget.left > enough:
@@ -85,10 +86,8 @@ def _constants(body: Body, at: int) -> Iterator[int]:
         if register == (_ZERO if uniform else NONE):
             continue
         for definition in _definitions(body, i, register, uniform):
-            word = body.word(definition)
-            if (constant := word.constant) and constant[0] == 0:
-                yield constant[1]
-            for source in _sources(word):
+            yield definition
+            for source in _pointers(body.word(definition)):
                 state = (definition, *source)
                 if state not in seen:
                     seen.add(state)
@@ -110,19 +109,24 @@ def _definitions(body: Body, at: int, register: int, uniform: bool) -> Iterator[
                 on.clear()
 
 
-def _sources(word: Word) -> list[tuple[int, bool]]:
+def _pointers(word: Word) -> list[tuple[int, bool]]:
     """(register, uniform) of the operands that may carry a pointer into the result."""
-    base, uniform = word.base, word.uniform
+    base, uniform, form = word.base, word.uniform, word.form
     first = (word.low >> 24 & 0xFF, uniform and base not in _TO_UNIFORM)
-    second = (word.low >> 32 & 0xFF, uniform) if word.form == 1 else None
-    if word.form == 6:
-        second = (word.low >> 32 & 0x3F, True)
-    third = (word.high & 0x3F, True) if word.form == 7 or uniform else (word.high & 0xFF, False)
+    in_uniform = (word.low >> 32 & 0x3F, True)  # second operand of form 6, third of form 7
+    last = (word.high & 0x3F, True) if uniform else (word.high & 0xFF, False)
+    second = {1: (word.low >> 32 & 0xFF, uniform), 6: in_uniform, 7: last}.get(form)
+    third = in_uniform if form == 7 else last
     if base in _SUMS:
         return [first, *([second] if second else []), third]
     if base in _TO_UNIFORM:
         return [first]
     if base in _COPIES or base in _SCALED:
         return [second] if second else []
-    # with a constant third operand (form 3) the register at 64-71 is a factor
-    return [third] if base in _PRODUCTS and word.form != 3 else []
+    # with a constant third operand (forms 2, 3) the register at 64-71 is a factor
+    return [third] if base in _PRODUCTS and form not in (2, 3) else []
+
+
+def of_integers(word: Word) -> bool:
+    """True for arithmetic that addresses are computed by."""
+    return word.base in _INTEGERS or word.name.mnemonic == "VIADD"

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from triage.dialects.nvidia.sass.words import COMMIT, COPY, DEPBAR, MEET, NEWEST, OLDEST, Word
+from triage.dialects.nvidia.sass.words import COMMIT, COPY, DEPBAR, EXIT, MEET, NEWEST, OLDEST, Word
 
 BYTES = 16
 _MOST = 1 << 17  # instructions of a section that are looked into: 2 MiB of code
 STEPS = 4_000  # instructions of one walk back
 _BARRIERS = 6
+_ISSUED = 32  # instructions behind a barrier at which a warp that waits in it may be sampled
 
 
 class Budget:
@@ -24,14 +25,14 @@ class Budget:
 class Body:
     """Words by index. sets, waits: six bits each, the scoreboards that an instruction sets and awaits.
 
-    traced: offsets of constants that the address of an access comes from, by its index, once asked for.
+    constants: offsets of constants that the address of an access comes from, by its index, once asked for.
     """
 
     def __init__(self, code: bytes, sm: int, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         whole = min(len(code) // BYTES, _MOST, max(self.budget.left, 0)) if OLDEST <= sm <= NEWEST else 0
         self.budget.left -= whole
-        self.traced: dict[int, frozenset[int]] = {}
+        self.constants: dict[int, frozenset[int]] = {}
         both = np.frombuffer(code, "<u8", 2 * whole).reshape(-1, 2)
         low, high = both[:, 0], both[:, 1]
         self.sm = sm
@@ -109,13 +110,48 @@ class Body:
 
     def setters(self, start: int, barrier: int) -> list[int]:
         """Instructions whose setting of a scoreboard the one at `start` may have to wait for, in order."""
-        bit, out = 1 << barrier, []
-        for i, on in self.back(start):
+        bit, out = 1 << barrier, set[int]()
+        spare = self._spare(start, barrier)
+        seen: set[tuple[int, int]] = set()
+        stack = [(i, 0) for i in self.before(start)]
+        while stack and len(seen) < STEPS and self.budget.left > 0:
+            state = i, newer = stack.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            self.budget.left -= 1
             if self.sets[i] & bit:
-                out += self._copies(i) if self.low[i] & 0x1FF == COMMIT else [i]
-            if self.waits[i] & bit:
+                if newer >= spare:
+                    out.update(self._copies(i) if self.low[i] & 0x1FF == COMMIT else [i])
+                newer = min(newer + 1, spare)
+            if not self.waits[i] & bit:
+                stack += [(j, newer) for j in self.before(i)]
+        return sorted(out)
+
+    def _spare(self, at: int, barrier: int) -> int:
+        """How many of the newest settings of a scoreboard an instruction lets stay outstanding: a count of DEPBAR.LE."""
+        counted = self.low[at] & 0x1FF == DEPBAR and self.low[at] >> 44 & 7 == barrier
+        return self.low[at] >> 38 & 63 if counted and not self.waits[at] >> barrier & 1 else 0
+
+    def issued(self, at: int, reason: str) -> list[int]:
+        """Where warps wait that are sampled at an instruction behind: barriers on the way to it, or the end of the warp."""
+        if reason == "drain":
+            return [at - 1] if at and self.low[at - 1] & 0x1FF == EXIT else []
+        return self.barriers(at, _ISSUED)[0]
+
+    def barriers(self, start: int, most: int = STEPS) -> tuple[list[int], list[int]]:
+        """(the barriers before an instruction on all paths, the instructions since them)."""
+        out: list[int] = []
+        since: list[int] = []
+        for i, on in self.back(start):
+            if len(since) >= most:
+                break
+            if self.word(i).barrier is None:
+                since.append(i)
+            else:
+                out.append(i)
                 on.clear()
-        return sorted(set(out))
+        return out, since
 
     def _copies(self, commit: int) -> list[int]:
         """The asynchronous copies (LDGSTS) that one LDGDEPBAR stands for; itself if none is found."""

@@ -19,13 +19,19 @@ _UNIFORM_NONE = 63
 _FORMS = 0x1FF  # bits of an opcode below its form: register, immediate, constant or uniform operand
 _FAR = 90  # from here on jumps have eight more bits
 BRANCH, CALL, MEET, EXIT, RETURN = 0x147, 0x144, 0x145, 0x14D, 0x150
-DEPBAR, COPY, COMMIT = 0x11A, 0x1AE, 0x1AF
+DEPBAR, COPY, COMMIT, BARRIER = 0x11A, 0x1AE, 0x1AF, 0x11D
+_ARRIVES = 1  # mode of a barrier instruction (bits 77-79) that does not wait
 _INDIRECT = frozenset({0x149, 0x14A, 0x14C, 0x158, 0x159})  # BRX, JMP, JMX, BRXU, JMXU
 _ENDS = frozenset({BRANCH, EXIT, RETURN, 0x15B}) | _INDIRECT  # what a warp does not pass; 15b: KILL
 _TARGETS = frozenset({BRANCH, CALL, MEET})  # BRA, CALL.REL, BSSY: relative to the next instruction
 _MEMORY = range(0x180, 0x1B0)  # loads, stores and atomics: operand 24-31 is an address
 _SIZES = (1, 1, 1, 1, 1, 2, 4, 4)  # registers of a memory access by bits 73-75: 8 to 32 bits, 64, 128
-_PAIRS = frozenset({0x025, 0x028, 0x029, 0x02B, 0x110, 0x112})  # IMAD.WIDE and double-precision results: two registers
+_PAIRS = frozenset({0x025, 0x028, 0x029, 0x02B})  # IMAD.WIDE and double-precision results: two registers
+SHUFFLE = 0x189
+_NOT_UNIFORM = frozenset(
+    {0x182, SHUFFLE}
+)  # LDC and SHFL: what is bit 91 of other accesses, a uniform register in the address
+_PACKED = 86  # NVIDIA, Nsight Compute Profiling Guide, pipelines: from GA10x on half precision runs on the FMA pipe
 _SIZED = frozenset({*range(0x180, 0x185), 0x1A3, 0x1A8, 0x1A9, 0x18A, 0x18B, 0x18C, 0x18D, 0x1AC})
 _WIDE_MEMORY_ADDRESS = frozenset({0x180, 0x181, 0x185, 0x186, 0x18A, 0x18B, 0x18E, 0x1A3, 0x1A6, 0x1A8, 0x1A9, 0x1AE})
 
@@ -33,12 +39,14 @@ _WIDE_MEMORY_ADDRESS = frozenset({0x180, 0x181, 0x185, 0x186, 0x18A, 0x18B, 0x18
 class Name(NamedTuple):
     """mnemonic without its suffixes, "" if unknown. result: where it goes, "" to registers, `uniform` ones, or `none`.
 
-    kind: what the instruction is in words, "" for plain arithmetic.
+    reads: its register operands, of a, b and c. pipe: where arithmetic runs. kind: what it is in words, "" for plain arithmetic.
     """
 
     mnemonic: str = ""
     result: str = ""
     kind: str = ""
+    reads: str = "abc"
+    pipe: str = ""
 
 
 @cache
@@ -49,7 +57,7 @@ def _table() -> dict[int, list[tuple[int, int, Name]]]:
     for row in csv.DictReader(text.splitlines()):
         since, until = int(row["since"] or OLDEST), int(row["until"] or NEWEST)
         out.setdefault(int(row["opcode"], 16), []).append(
-            (since, until, Name(row["mnemonic"], row["result"], row["kind"]))
+            (since, until, Name(row["mnemonic"], row["result"], row["kind"], row["reads"], row["pipe"]))
         )
     return out
 
@@ -118,34 +126,81 @@ class Word(NamedTuple):
         if first == NONE or self.uniform:
             return range(0)
         count = _SIZES[self.high >> 9 & 7] if self.base in _SIZED else 2 if self.base in _PAIRS else 1
+        if self.name.kind == "double-precision conversion":
+            count = 2 if self.high >> 11 & 3 == 3 else 1
         if self.base == 0x03B:  # LDSM: one, two or four matrices
             count = (1, 2, 4, 4)[self.high >> 8 & 3]
         return range(first, first + count)
 
     @property
+    def pipe(self) -> str:
+        """The arithmetic pipe that it runs on; "" for other instructions."""
+        return "FMA" if self.name.pipe == "FP16" and self.sm >= _PACKED else self.name.pipe
+
+    @property
     def read(self) -> list[range]:
-        """Registers that its operands may name; a constant or immediate operand names none."""
-        second, third = self.low >> 32 & 0xFF, self.high & 0xFF
-        if self.base in _MEMORY:
-            wide = self.base in _WIDE_MEMORY_ADDRESS
-            data = third if self.base == 0x185 and self.form == 1 else second  # of ST before sm_80
-            out = [(self.address, 1 + wide), (data, _SIZES[self.high >> 9 & 7])]
-            out += [(third, 2)] if self.base in (0x18B, 0x18D, 0x1A9) else []  # compare and swap
-            out += [(self.low >> 16 & 0xFF, 1)] if self.base == COPY else []  # where it copies to
+        """Registers that its operands name, several where an operand is wide."""
+        if self.on_uniform:
+            return []
+        if self.base == SHUFFLE:  # its form says which of lane and mask are registers
+            out = [(self._field(at), 1) for at in {1: (24, 32, 64), 2: (24, 32), 4: (24, 64)}.get(self.form, (24,))]
+        elif self.base in _MEMORY:
+            out = self._of_memory()
         else:
-            width = 2 if self.base in _PAIRS or self.base == 0x02A else 1
-            width = 4 if 0x036 <= self.base <= 0x03F or self.base == 0x07A else width  # matrix fragments
-            out = [(self.address, width), *([(second, width)] if self.form == 1 else []), (third, width)]
+            out = [(self._field(at), self._width(slot)) for slot, at in self._slots()]
         return [range(first, first + count) for first, count in out if first != NONE]
+
+    def _field(self, at: int) -> int:
+        return (self.low >> at if at < 64 else self.high >> at - 64) & 0xFF
+
+    def _slots(self) -> list[tuple[str, int]]:
+        """(operand, first bit) of those that are registers: the third is at 32 where the second is not, and the other way."""
+        reads, form = self.name.reads, self.form
+        out = [("a", 24)] if "a" in reads else []
+        if form == 1:
+            out += [(slot, at) for slot, at in (("b", 32), ("c", 64)) if slot in reads]
+        elif form in (2, 3, 7):
+            out += [("b", 64)] if "b" in reads and "c" in reads else []
+        elif "c" in reads:
+            out.append(("c", 64))
+        return out
+
+    def _width(self, slot: str) -> int:
+        """Registers of an operand of arithmetic."""
+        if self.name.kind == "matrix multiply":
+            return 4  # at most: a fragment
+        if self.name.kind == "double-precision conversion":
+            return 2 if self.high >> 20 & 3 == 3 else 1
+        return 2 if self.name.pipe == "FP64" or (self.base == 0x025 and slot == "c") else 1
+
+    def _of_memory(self) -> list[tuple[int, int]]:
+        """(register, how many) of address and data of an access."""
+        second, third, reads = self._field(32), self._field(64), self.name.reads
+        out = [(self.address, 1 + (self.base in _WIDE_MEMORY_ADDRESS))] if "a" in reads else []
+        if "b" in reads:
+            data = third if self.base == 0x185 and self.form == 1 else second  # of ST before sm_80
+            out.append((data, _SIZES[self.high >> 9 & 7]))
+        if "c" in reads:  # compare and swap
+            out.append((third, 2))
+        return [*out, (self._field(16), 1)] if self.base == COPY else out
+
+    @property
+    def on_uniform(self) -> bool:
+        """True if its operands are uniform registers."""
+        return self.name.mnemonic[:1] == "U"
 
     @property
     def read_uniform(self) -> frozenset[int]:
-        """Uniform registers that its operands may name, both of a pair."""
-        out = {self.high & 0x3F} if self.form == 7 or self.uniform or self.base in _MEMORY else set()
-        if self.form == 6 or self.uniform:
-            out.add(self.low >> 32 & 0x3F)
-        if self.uniform:
-            out.add(self.low >> 24 & 0x3F)
+        """Uniform registers that its operands name, both of a pair."""
+        if self.on_uniform:
+            out = {self._field(at) & 0x3F for _, at in self._slots()} | (
+                {self._field(32) & 0x3F} if self.form in (6, 7) else set()
+            )
+        elif self.base in _MEMORY:
+            at = 64 if "b" in self.name.reads else 32
+            out = {self._field(at) & 0x3F} if self.high >> 27 & 1 and self.base not in _NOT_UNIFORM else set()
+        else:
+            out = {self._field(32) & 0x3F} if self.form in (6, 7) else set()
         return frozenset(n for first in out - {_UNIFORM_NONE} for n in (first, first + 1))
 
     @property
@@ -156,6 +211,13 @@ class Word(NamedTuple):
         if self.form not in (3, 5) or (self.base in _MEMORY and self.base != 0x182):
             return None
         return self.low >> 54 & 0x1F, self.low >> 38 & 0xFFFF
+
+    @property
+    def barrier(self) -> int | None:
+        """Number of the thread-group barrier that it waits at; None for other instructions, 0 where a register tells."""
+        if self.base != BARRIER or self.high >> 13 & 7 == _ARRIVES:
+            return None
+        return self.low >> 54 & 15 if self.form == 5 else 0
 
     @property
     def ends(self) -> bool:
