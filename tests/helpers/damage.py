@@ -28,7 +28,7 @@ from triage.reading import reader
 DAMAGE = frozenset(
     ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
      "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree")
+     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree", "empty-cell", "odd-cell", "far-off")
 )  # fmt: skip
 
 SEEDS = 20  # of every kind on every export
