@@ -77,7 +77,7 @@ def _count(line: str, sep: str) -> int:
 def sheet(data: bytes) -> Sheet | None:
     """The table of an export; None where it is none, or binary."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    if encoding == "utf-8" and b"\0" in data[:4096]:
+    if encoding == "utf-8" and (b"\0" in data[:4096] or data[:1] in b"{["):  # binary, or JSON
         return None
     lines = data.removeprefix(b"\xef\xbb\xbf").decode(encoding, "surrogateescape").split("\n")
     best: tuple[int, str, int] = (0, "", 0)
