@@ -52,7 +52,7 @@ def campaign(start: int, count: int) -> dict[str, Any]:
         tally = judge.run((fuzzing.case(i, seeds, names) for i in range(start, start + count)), Path(folder) / "case")
     faults = [(c.number, c.seed, c.dialect, kind, trace.strip().splitlines()[-3:]) for c, kind, trace in tally.faults]
     return {"reports": tally.reports, "refused": tally.refused, "slowest": tally.slowest, "faults": faults, "leaks": len(judge.leaks),
-            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "judged": judge.doctor.workload.signatures}  # fmt: skip
+            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}  # fmt: skip
 
 
 def fuzz(start: int, count: int, jobs: int, budget: float) -> bool:

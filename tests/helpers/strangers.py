@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -136,7 +137,7 @@ def hostile_templates(folder: Path) -> Iterator[Attack]:
         return "".join(ends)[-2_000:]
 
     for name, text in texts.items():
-        yield Attack(f"template {name}", confined.SECONDS, lambda text=text: rendered(text))
+        yield Attack(f"template {name}", confined.SECONDS, partial(rendered, text))
 
 
 TABLES = ("build", "run", "marker", "cause", "time", "todo", "label")
@@ -151,6 +152,10 @@ FILES: dict[str, Callable[[bytes], bytes]] = {
     "version below 0": lambda d: d[:60] + b"\xff\xff\xff\xff" + d[64:], "pages swapped": lambda d: d[:4096] + d[8192:12288] + d[4096:8192] + d[12288:],
     "journal mode": lambda d: d[:18] + b"\x02\x02" + d[20:], "twice": lambda d: d + d, "text": lambda d: b"path,name\n1,2\n",
 }  # fmt: skip
+
+
+def _rewritten(make: Callable[[bytes], bytes], path: Path) -> None:
+    path.write_bytes(make(path.read_bytes()))
 
 
 def tampered_histories(folder: Path) -> Iterator[Attack]:
@@ -196,13 +201,10 @@ def tampered_histories(folder: Path) -> Iterator[Attack]:
         return change
 
     changes = {s.format(t=t): by_sql(s.format(t=t)) for s, t in itertools.product(CHANGES, TABLES)}
-    changes |= {
-        name: (lambda path, make=make: path.write_bytes(make(path.read_bytes())) and None)
-        for name, make in FILES.items()
-    }
+    changes |= {name: partial(_rewritten, make) for name, make in FILES.items()}
     assert len(schema.MIGRATIONS) == schema.VERSION
     for number, (name, change) in enumerate(changes.items()):
-        yield Attack(f"history {name}", 5, lambda change=change, number=number: tried(change, number))
+        yield Attack(f"history {name}", 5, partial(tried, change, number))
 
 
 PLACES = (
@@ -226,7 +228,12 @@ def paths_of_agents(folder: Path) -> Iterator[Attack]:
     tools = Tools([inside])
     for place, form in itertools.product(PLACES, FORMS):
         path = form(place.format(out=folder))
-        yield Attack(f"path {path!r}", 5, lambda path=path: f"{tools.facts(path, count=5)}")
+        yield Attack(f"path {path!r}", 5, partial(asked, tools, path))
+
+
+def asked(tools: Tools, path: str) -> str:
+    """What an agent is shown of a path."""
+    return f"{tools.facts(path, count=5)}"
 
 
 def race_of_links(folder: Path, seconds: float) -> Iterator[Attack]:
@@ -243,8 +250,7 @@ def race_of_links(folder: Path, seconds: float) -> Iterator[Attack]:
         target = inside / "d" / "a.csv" if swapped == "file" else inside / "d"
         aim = outside / "a.csv" if swapped == "file" else outside
         ask = "d" if swapped == "export" else "d/a.csv"
-        run = lambda inside=inside, target=target, aim=aim, ask=ask: _raced(inside, target, aim, ask, seconds / 3)  # noqa: E731
-        yield Attack(f"race of a {swapped}", 2 * seconds, run)
+        yield Attack(f"race of a {swapped}", 2 * seconds, partial(_raced, inside, target, aim, ask, seconds / 3))
 
 
 def _raced(inside: Path, target: Path, aim: Path, ask: str, seconds: float) -> str:
