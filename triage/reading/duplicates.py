@@ -83,7 +83,7 @@ def columns(table: Table) -> list[Quality]:
         if c.column and c.header.strip():
             used.setdefault(c.file, {})[c.column - 1] = c.header.strip()
     first = table.first_line if table.lines is None else int(table.lines.min()) if len(table.lines) else 0
-    texts = [(n, file) for n, file in enumerate(table.files) if is_text(file)]
+    texts = [(n, file) for n, file in enumerate(table.files) if file.find is None and is_text(file)]
     return [q for n, file in texts for q in _columns(file, 0 if n else first, used.get(n, {}))]
 
 
@@ -101,7 +101,7 @@ def _near(source: Source, first: int) -> Iterator[tuple[int, list[str]]]:
 
 def is_text(source: Source) -> bool:
     """Was it read as lines of text, rather than as a database, a report or a folder? Text may hold bytes of zero."""
-    if source.is_folder or source.record != "line" or source.find is not None:
+    if source.is_folder or source.record != "line":
         return False
     try:
         return bool(source.encoding)
@@ -179,7 +179,7 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
     Not every line becomes a row, and of a row not every cell becomes a figure: this looks at the text itself.
     """
     for file in files:
-        if is_text(file) and file.plain_path and LEAST <= file.size <= SMALL:
+        if file.find is None and is_text(file) and file.plain_path and LEAST <= file.size <= SMALL:
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
                 said = (

@@ -40,7 +40,7 @@ def check(module: dialects.Dialect, table: Table) -> list[Quality]:
     found = [
         one
         for file in table.files
-        if file.size <= LARGEST and duplicates.is_text(file)
+        if file.size <= LARGEST and duplicates.is_text(file) and file.head[:1] not in b"{["  # JSON has no columns
         for one in _file(file, may_lack, "" if len(table.files) == 1 else f" of {file.name}")
     ]
     said = " ".join(q.message for q in table.quality) if found else ""
