@@ -5,6 +5,7 @@ benchmarks/hard.py --nightly 500000    more cases, other ones every night (--sta
 benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
 benchmarks/hard.py --only damage       damage, fuzz, leak, faults or engines alone
 benchmarks/hard.py --only spreadsheet  what spreadsheets, scripts and people do: three seeds, the silent ones printed
+benchmarks/hard.py --only strangers    templates, histories, paths of agents, settings, and a minute of races of links
 benchmarks/hard.py --only damage --part 2/3    every third export, from the second on: three machines make the whole
 """
 
@@ -51,7 +52,7 @@ def campaign(start: int, count: int) -> dict[str, Any]:
         tally = judge.run((fuzzing.case(i, seeds, names) for i in range(start, start + count)), Path(folder) / "case")
     faults = [(c.number, c.seed, c.dialect, kind, trace.strip().splitlines()[-3:]) for c, kind, trace in tally.faults]
     return {"reports": tally.reports, "refused": tally.refused, "slowest": tally.slowest, "faults": faults, "leaks": len(judge.leaks),
-            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "judged": judge.doctor.workload.signatures}  # fmt: skip
+            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}  # fmt: skip
 
 
 def fuzz(start: int, count: int, jobs: int, budget: float) -> bool:
@@ -202,6 +203,31 @@ def spreadsheet(seeds: int, jobs: int, part: str) -> bool:
     return not silent
 
 
+def strangers(race: float) -> bool:
+    """Every attack of tests/helpers/strangers.py: in a report or one line, within its time, nothing from outside."""
+    from tests.helpers import strangers as attacking
+
+    began, tally = time.monotonic(), collections.Counter[tuple[str, str]]()
+    slowest: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for attack in attacking.attacks(Path(folder), race):
+            ended, kind = attacking.judge(attack), attack.name.split()[0]
+            tally[kind, "beyond" if ended.wrong else ended.how] += 1
+            slowest[kind] = max(slowest.get(kind, 0), ended.cpu)
+            if ended.wrong:
+                print(f"  {ended.attack[:120]}: {ended.wrong}", flush=True)
+    for kind, most in slowest.items():
+        told = ", ".join(f"{n} {how}" for (k, how), n in sorted(tally.items()) if k == kind)
+        print(f"  {kind:10} {told}; slowest {most:.1f} s of a core")
+    beyond = sum(n for (_, how), n in tally.items() if how == "beyond")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    print(
+        f"strangers: {beyond} of {sum(tally.values())} beyond their bounds; largest process {peak:,} MB; {time.monotonic() - began:.0f} s"
+    )
+    return not beyond
+
+
 def leaked(engine: str, threads: int, calls: int) -> tuple[int, ...]:
     """What calls of the front door leave behind, each reading its file anew."""
     from tests.conftest import SAMPLES
@@ -258,10 +284,11 @@ def main() -> None:
     parser.add_argument("--nightly", type=int, metavar="N", help="fuzz N cases, without a time budget")
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
     parser.add_argument("--case", type=int, help="repeat one case")
-    parser.add_argument("--only", choices=["damage", "spreadsheet", "fuzz", "leak", "faults", "engines"])
+    parser.add_argument("--only", choices=["damage", "spreadsheet", "strangers", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="damage every N-th export only, from the K-th on")
     parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
+    parser.add_argument("--race", type=float, default=60, help="seconds of races of links")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
     a = parser.parse_args()
@@ -272,6 +299,8 @@ def main() -> None:
         good &= damage(a.seeds, a.jobs, a.part)
     if a.only == "spreadsheet":  # by itself: it lists what is known to pass, too
         good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part)
+    if a.only in (None, "strangers"):
+        good &= strangers(a.race)
     if a.only in (None, "fuzz"):
         good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
     if a.only in (None, "leak"):

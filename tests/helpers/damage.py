@@ -28,7 +28,7 @@ from triage.reading import reader
 DAMAGE = frozenset(
     ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
      "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree")
+     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree", "empty-cell", "odd-cell", "far-off")
 )  # fmt: skip
 
 SEEDS = 20  # of every kind on every export
@@ -77,7 +77,7 @@ def _count(line: str, sep: str) -> int:
 def sheet(data: bytes) -> Sheet | None:
     """The table of an export; None where it is none, or binary."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    if encoding == "utf-8" and b"\0" in data[:4096]:
+    if encoding == "utf-8" and (b"\0" in data[:4096] or data[:1] in b"{["):  # binary, or JSON
         return None
     lines = data.removeprefix(b"\xef\xbb\xbf").decode(encoding, "surrogateescape").split("\n")
     best: tuple[int, str, int] = (0, "", 0)

@@ -116,6 +116,8 @@ def evidence(texts: Iterable[str]) -> tuple[str, str, str]:
     """First value that proves the US style, that proves the European one, and that could be either; "" for none."""
     us = eu = doubt = ""
     for text in texts:
+        if us and "," not in text and text.count(".") < 2:  # a point more: the style is known
+            continue
         t = text.strip().rstrip("%").strip()
         if not t or _PLAIN.match(t):
             continue

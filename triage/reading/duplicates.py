@@ -26,7 +26,7 @@ CLOSE = 0.02  # what rounding may take from a sum
 LEAST_NAMES = 3  # of a header that is known by nothing else
 _FIGURE = re.compile(r"[+-]?[\d.,]*\d%?")
 # as spreadsheet programs write them: German, French, Spanish and Portuguese, Italian, Dutch, Polish, Russian, Swedish, Chinese, Japanese, Korean
-_TOTAL = re.compile(
+TOTAL = re.compile(
     r"(?:(?:grand|sub|frame|gpu)[ _-]?)?(?:total|sum|average|avg|mean|overall)s?(?:[ _-](?:time|frame|gpu))?|whole frame"
     r"|(?:gesamt|zwischen)?(?:ergebnis|summe)|gesamt|insgesamt|mittelwert|durchschnitt|(?:sous-)?total(?: g[eé]n[eé]ral)?|somme|moyenne|suma(?: total)?|promedio|m[eé]dia"
     r"|(?:total|soma) geral|soma|totale(?: complessivo)?|somma|totaal|gemiddelde|suma końcowa|razem|średnia|(?:общий )?итог[о]?|всего|сумма|среднее|totalsumma|summa"
@@ -83,7 +83,7 @@ def columns(table: Table) -> list[Quality]:
         if c.column and c.header.strip():
             used.setdefault(c.file, {})[c.column - 1] = c.header.strip()
     first = table.first_line if table.lines is None else int(table.lines.min()) if len(table.lines) else 0
-    texts = [(n, file) for n, file in enumerate(table.files) if _is_text(file)]
+    texts = [(n, file) for n, file in enumerate(table.files) if file.find is None and is_text(file)]
     return [q for n, file in texts for q in _columns(file, 0 if n else first, used.get(n, {}))]
 
 
@@ -99,9 +99,9 @@ def _near(source: Source, first: int) -> Iterator[tuple[int, list[str]]]:
     yield 0, source.head_lines
 
 
-def _is_text(source: Source) -> bool:
+def is_text(source: Source) -> bool:
     """Was it read as lines of text, rather than as a database, a report or a folder? Text may hold bytes of zero."""
-    if source.is_folder or source.record != "line" or source.find is not None:
+    if source.is_folder or source.record != "line":
         return False
     try:
         return bool(source.encoding)
@@ -179,7 +179,7 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
     Not every line becomes a row, and of a row not every cell becomes a figure: this looks at the text itself.
     """
     for file in files:
-        if _is_text(file) and file.plain_path and LEAST <= file.size <= SMALL:
+        if file.find is None and is_text(file) and file.plain_path and LEAST <= file.size <= SMALL:
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
                 said = (
@@ -285,7 +285,7 @@ def totals(table: Table) -> dict[int, str]:
     if column is None or len(table) < 3 or table.trace is not None:
         return {}
     ends = {*range(3), *range(len(table) - 3, len(table))}  # where such rows stand
-    named = [i for i in sorted(ends) if _TOTAL.fullmatch(str(table.names[i]).strip())]
+    named = [i for i in sorted(ends) if TOTAL.fullmatch(str(table.names[i]).strip())]
     if not named or (table.paths is not None and any(table.paths[i] for i in named)):
         return {}
     others = _outermost(table)

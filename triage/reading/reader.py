@@ -22,6 +22,7 @@ from triage.reading import (
     laid_depth,
     marker_tree,
     name_variants,
+    odd_cells,
     pass_tree,
     quality,
     stated_needs,
@@ -74,6 +75,7 @@ def read(
     )
     table.quality += name_variants.nameless(table) + name_variants.unite(table)
     table.quality += quality.check(table)
+    table.quality += odd_cells.check(module, table)
     if unfold:
         table.group = False
     out = capture(table, module, why, device, marker)

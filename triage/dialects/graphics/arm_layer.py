@@ -13,6 +13,7 @@ from triage.ground.errors import BadCapture
 NAME = "arm-layer"
 SIGN = ("workload type", "workload_type")
 TELLS = {"work": "graphics", "vendor": "arm"}
+MAY_LACK = ("Label",)
 TITLE = "Arm GPU Profile layer (libGPULayers), one row per workload"
 CAPTURE = """\
     python3 lgl_android_install.py --layer layer_gpu_profile --config layer_config.json --profile out

@@ -10,6 +10,7 @@ from triage.dialects.graphics import markers, pix, pix_tool
 NAME = "pix-gui"
 SIGN = ("global",)
 TELLS = {"work": "graphics", "api": "d3d12"}
+MAY_LACK = ("Global ID",)
 TITLE = "PIX event list from the PIX window"
 CAPTURE = """\
 Open the GPU capture; in the Events view press *Collect Timing Data*; for counters tick them in the

@@ -16,6 +16,7 @@ from triage.ground.errors import BadCapture
 NAME = "rocprofv3-att"
 SIGN = ("hitcount",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
+MAY_LACK = ("Source",)
 TITLE = "AMD rocprofv3 thread trace (stats_*.csv): cycles per instruction"
 CAPTURE = """\
 `rocprofv3 --att --kernel-include-regex KERNEL -d out -- ./app` writes `out/stats_*.csv`: cycles, stalls and executions of each \

@@ -1,0 +1,63 @@
+"""Cells that depart from all others of their column are remarked on; rows of another kind are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triage.reading import odd_cells, reader
+
+HEAD = "name,gpu.time [ms],sm.throughput [%],l2.hit_rate [%]"
+ROWS = [
+    "scan,1.25,40,71.5",
+    "sort,2.5,35,70.25",
+    "scan,1.5,41,72.5",
+    "copy,0.75,20,65.5",
+    "scan,1.375,42,71.25",
+    "scan,1.125,43,72.75",
+]
+
+
+def remarks(path: Path, rows: list[str]) -> list[tuple[str, str]]:
+    path.write_text("\n".join([HEAD, *rows]) + "\n")
+    return [(q.check, q.message) for q in reader.read(str(path)).quality if q.check != "short-range"]
+
+
+def test_a_whole_table_has_none(tmp_path: Path) -> None:
+    assert remarks(tmp_path / "a.csv", ROWS) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "changed", "check", "said"),
+    [
+        (1, "sort,2.5,35,", "empty-cell", "line 3: 'l2.hit_rate [%]' is empty, in 5 other rows it is not"),
+        (1, "sort,2.5,,35", "empty-cell", "'sm.throughput [%]'"),
+        (3, "7,0.75,20,65.5", "odd-cell", "line 5: 'name' is '7', a number among texts"),
+        (4, "scan,1375,42,71.25", "far-off", "line 6: 'gpu.time [ms]' is 1375, others of its name from 1.125 to 1.5"),
+        (4, "scan,1.375,0,71.25", "far-off", "'sm.throughput [%]' is 0"),
+    ],
+)
+def test_a_lost_moved_or_scaled_cell_is_named(tmp_path: Path, row: int, changed: str, check: str, said: str) -> None:
+    found = remarks(tmp_path / "a.csv", [*ROWS[:row], changed, *ROWS[row + 1 :]])
+    assert any(c == check and said in message for c, message in found), found
+
+
+def test_a_row_of_another_kind_or_size_is_no_remark(tmp_path: Path) -> None:
+    assert remarks(tmp_path / "a.csv", [*ROWS[:3], "memset,0.75,,", *ROWS[4:]]) == []
+    assert not any(
+        c == "far-off" for c, _ in remarks(tmp_path / "b.csv", [*ROWS[:4], "scan,1375,0.4,71.25", *ROWS[5:]])
+    )
+
+
+def test_a_row_twice_and_a_sum_are_named(tmp_path: Path) -> None:
+    assert any(c == "repeated-rows" and "line 4" in m for c, m in remarks(tmp_path / "a.csv", [*ROWS[:2], *ROWS[1:]]))
+    assert any(c == "total-row" for c, _ in remarks(tmp_path / "b.csv", [*ROWS, "Summe,9.5,30,40"]))
+
+
+@pytest.mark.parametrize(
+    ("figures", "place"),
+    [([1, 1.1, 1.2, 30], 3), ([1, 1.1, 1.2, 9], -1), ([1, 5, 25, 500], -1), ([0.01, 1, 1.1, 1.2], 0), ([0, 1, 1.1, 1.2], 0), ([0, 1, 5, 9], -1), ([0, 0, 0, 5], -1), ([-1, 1, 1, 90], -1)],
+)  # fmt: skip
+def test_what_is_far(figures: list[float], place: int) -> None:
+    assert odd_cells.far(figures, odd_cells.FAR) == place

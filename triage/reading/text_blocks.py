@@ -1,0 +1,68 @@
+"""The tables of a text file as they stand, whatever a dialect makes of them: cells, headers, line numbers."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from triage.capture.source import Source
+
+NUMBER = re.compile(r"[+-]?(?:\d[\d,.]*|\.\d+)(?:[eE][+-]?\d+)?%?")
+Column = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of one width below their header (() where none stands above), with the line on which each begins."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    lines: Sequence[int]
+
+    def title(self, at: int) -> str:
+        """The header of a column, "" for none."""
+        return self.head[at].strip() if at < len(self.head) else ""
+
+
+def of(file: Source) -> Iterator[Block]:
+    """The tables in the head of a text file."""
+    rows, lines = _records(file)
+    heads: dict[int, Sequence[str]] = {}
+    for width, run in itertools.groupby(range(len(rows)), key=lambda i: len(rows[i])):
+        at = list(run)
+        top = next((i for i in at if _has_figure(rows[i])), at[-1] + 1)
+        if width < 2 or top > at[-1]:
+            continue
+        if top > at[0]:  # the header, rather than the units below it
+            heads[width] = max(rows[at[0] : top], key=_words) if top > at[0] + 1 else rows[at[0]]
+        body = [i for i in range(top, at[-1] + 1) if _has_figure(rows[i])]  # some logs end in their header
+        yield Block(heads.get(width, ()), [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body])
+
+
+def _records(file: Source) -> tuple[list[list[str]], list[int]]:
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if file.delimiter == "\t" else csv.QUOTE_MINIMAL
+    text = iter(file.head_text.splitlines(keepends=True))
+    reader = csv.reader(text, delimiter=file.delimiter, skipinitialspace=file.skip_space, quoting=quoting)
+    line = 1
+    try:
+        for row in reader:
+            rows.append(row)
+            lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error:  # a cell beyond all measure
+        return [], []
+    return rows, lines
+
+
+def _words(row: Sequence[str]) -> int:
+    return sum(len(c) >= 3 for c in row)
+
+
+def _has_figure(row: Sequence[str]) -> bool:
+    return any(NUMBER.fullmatch(c) for c in map(str.strip, reversed(row)))
