@@ -23,6 +23,7 @@ from triage.reading import (
     marker_tree,
     name_variants,
     pass_tree,
+    pixel_account,
     quality,
     stated_needs,
     tiny_work,
@@ -136,6 +137,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     )
     tiny_work.enter(out)
     laid_depth.enter(out)
+    pixel_account.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)
     frames.enter_intervals(out)
