@@ -112,7 +112,7 @@ def test_the_handmade_frame_shows_its_faults() -> None:
     assert {
         ("complementary-passes", "frame"), ("mergeable-passes", "frame"), ("index-fetch", "Shadows"),
         ("micro-triangles", "Shadows"), ("synchronous-copies", "Upload"), ("tiny-dispatches", "Mip chain"),
-        ("frequent-drains", "Mip chain"), ("register-limited-warps", "Lighting"), ("poor-tex-hit-rate", "Lighting"),
+        ("frequent-drains", "Mip chain"), ("register-limited-warps", "Lighting"), ("texture-latency", "Lighting"),
         ("out-of-order-pixel-warps", "Motion blur"), ("texture-latency", "Motion blur"), ("barrier-stalls", "Light culling"),
         ("vram-bandwidth", "Tone map"),
     } <= found  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from triage import api
 from triage.capture.capture import SEP
-from triage.diagnosis.pass_order import layer
+from triage.reading.pass_order import layer
 
 HEAD = "path,name,gpu.time [ms],"
 

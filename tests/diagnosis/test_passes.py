@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triage import api
-from triage.diagnosis.pass_order import movable, role, roles
+from triage.reading.pass_order import movable, role, roles
 from triage.reading.pass_tree import passes
 from triage.rendering.pass_table import count, pass_table
 

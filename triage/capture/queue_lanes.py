@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,19 @@ def lanes(names: Sequence[str], queue: Indices, start: Floats, end: Floats) -> t
         )
     kept = sorted(out, key=lambda lane: -lane.busy)[:LISTED]
     return last - first, [lane for lane in out if lane in kept]
+
+
+def by_shares(lengths: Floats, shares: Mapping[str, Floats]) -> tuple[float, list[Lane]]:
+    """Lanes of ranges that follow each other, of which only the part is known in which each queue works: drawn at their starts.
+
+    lengths: ns per range. shares: queue -> part of each range; a queue that never works is left out.
+    """
+    start = np.cumsum(lengths) - lengths
+    works = {name: np.clip(np.nan_to_num(part), 0, 1) for name, part in shares.items()}
+    names = [name for name, part in works.items() if (part * lengths).any()]
+    queue = np.repeat(np.arange(len(names)), len(lengths))
+    ends = [start + works[name] * lengths for name in names]
+    return lanes(names, queue, np.tile(start, len(names)), np.concatenate(ends) if ends else np.empty(0))
 
 
 def _union(start: Floats, end: Floats) -> tuple[Floats, Floats]:

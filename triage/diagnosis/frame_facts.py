@@ -13,15 +13,16 @@ import numpy as np
 from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
-from triage.diagnosis import frame_barriers, frame_copies, pass_order
+from triage.diagnosis import frame_barriers, frame_copies
 from triage.diagnosis.pass_facts import pass_facts
-from triage.diagnosis.pass_order import Fences
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS, stated
 from triage.ground.phrasing import lower_first
 from triage.ground.units import show
+from triage.reading import pass_order
+from triage.reading.pass_order import Fences
 from triage.reading.pass_tree import DRAW, MOST
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS

@@ -10,9 +10,9 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
-from triage.diagnosis.pixel_account import Account, accounts, column
 from triage.ground.phrasing import whole_percent
 from triage.reading.pass_tree import Pass, passes
+from triage.reading.pixel_account import THROWN, Account, accounts, column
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
@@ -20,7 +20,6 @@ TINY = 4.0  # pixels per primitive: the limit of rule GFX001
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
 MAX_LISTED_PASSES = 3
 LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
-THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
 
 
 def pass_facts(capture: Capture, total: float) -> Facts:
@@ -64,8 +63,12 @@ def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Fac
 
 
 def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
-    """Passes that let more than three layers through; {} where no pass has a target and pixels."""
-    known = [(p, a, layers) for p, a in zip(every, book, strict=True) if (layers := _visible(a)) is not None]
+    """Passes of several ranges that let more than three layers through, a single one tells its own; {} where none is known."""
+    known = [
+        (p, a, layers)
+        for p, a in zip(every, book, strict=True)
+        if len(p.rows) > 1 and (layers := _visible(a)) is not None
+    ]
     if not known:
         return {}
     bad = sorted(((p, a, layers) for p, a, layers in known if layers > LAYERS), key=lambda b: -b[0].time_ns)

@@ -10,11 +10,11 @@ import numpy as np
 from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.diagnosis.pixel_account import column
 from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import Pass
+from triage.reading.pixel_account import column
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 

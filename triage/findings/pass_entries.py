@@ -11,7 +11,6 @@ from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.pass_facts import geometry
-from triage.diagnosis.pixel_account import Account, accounts, column
 from triage.diagnosis.root_causes import Causes
 from triage.document.bundle import MOST_PASSES
 from triage.document.entries import PassEntry
@@ -20,6 +19,7 @@ from triage.ground.limiters import CLASSES
 from triage.ground.pixel_formats import pixel_bytes
 from triage.ground.terminology import said
 from triage.reading.pass_tree import CALL, Pass, passes
+from triage.reading.pixel_account import Account, accounts, column
 
 MAX_UNMEASURED_SHARE = 0.05  # heuristic: with more of a pass's time without its counter a sum is no sum of the pass
 # counts that add up over the ranges of a pass

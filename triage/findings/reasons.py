@@ -89,10 +89,12 @@ class Reasons:
         return out
 
     def _overruled(self, rule: Rule, by: str, i: int) -> str:
-        index = next((k for k, held in self._makers.get(by, ()) if held[i]), None)
+        rules = self.o.d.book.rules
+        held = [k for k, mask in self._makers.get(by, ()) if mask[i]]
+        index = min(held, key=lambda k: (len(rules[k].needs), k), default=None)  # the plainest reason
         if index is None:
             return f"{said(rule.title)}: covered by {by}"
-        other = self.o.d.book.rules[index]
+        other = rules[index]
         reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else said(other.title)
         return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 

@@ -13,7 +13,6 @@ from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
-from triage.diagnosis.pass_order import layer
 from triage.diagnosis.ranking import firing
 from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
@@ -31,6 +30,7 @@ from triage.ground.terminology import names_of, said, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.inference.rule_context import gpu_facts
+from triage.reading.pass_order import layer
 from triage.rulebook.applies import LANGUAGES, may_hold
 from triage.rulebook.rule import Advice, Cite, Rule
 

@@ -24,6 +24,7 @@ from triage.reading import (
     name_variants,
     odd_cells,
     pass_tree,
+    pixel_account,
     quality,
     stated_needs,
     tiny_work,
@@ -138,6 +139,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     )
     tiny_work.enter(out)
     laid_depth.enter(out)
+    pixel_account.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)
     frames.enter_intervals(out)

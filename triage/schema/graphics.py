@@ -129,7 +129,21 @@ METRICS = (
         "Pixels that failed after shading",
         "low",
         "Pixels whose alpha, stencil or depth test failed after the pixel shader",
-        also=("PixelsFailingPostPsTests", "Pixels Failing Post PS Tests"),
+        also=("PixelsFailingPostPsTests", "Pixels Failing Post PS Tests", "PostZSamplesFailingZ"),
+    ),
+    count(
+        "pixels.passed_early",
+        "Samples passed early",
+        "",
+        "Samples that passed the depth test before shading",
+        also=("PreZSamplesPassing",),
+    ),
+    count(
+        "pixels.passed_late",
+        "Samples passed late",
+        "",
+        "Samples that passed the depth test after shading",
+        also=("PostZSamplesPassing",),
     ),
     count(
         "pixels.shaded",

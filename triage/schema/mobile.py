@@ -121,6 +121,7 @@ METRICS = (
         "Pixels that failed before shading",
         "",
         "Pixels that hidden-surface removal or the depth test rejected before the fragment shader",
+        ("PreZSamplesFailingZ",),
         additive=True,
     ),
     Metric(

@@ -17,6 +17,7 @@ ILL = {
     # AMD, GPUPerfAPI's counters per stage: the dispatch's are read, whatever stands first
     "tile lights": ("bank-conflicts", {"GPUTime (ms)": 0.8, "GPUBusy": 99, "PSVALUBusy": 0, "CSVALUBusy": 31, "MemUnitBusy": 33, "MemUnitStalled": 6, "CSLDSBankConflict": 43, "CSALUStalledByLDS": 48, "L2CacheHit": 88}),
     "lighting": ("fp32-bound", {"GPUTime (ms)": 2, "GPUBusy": 99, "PSVALUBusy": 0, "CSVALUBusy": 96, "MemUnitBusy": 32, "MemUnitStalled": 5, "L2CacheHit": 87}),
+    "hair cards": ("late-depth", {"GPUTime": 2300000, "GPUBusy": 99, "PSBusy": 90, "TexUnitBusy": 35, "DepthStencilTestBusy": 60, "PreZSamplesPassing": 0, "PreZSamplesFailingZ": 0, "PostZSamplesPassing": 1200000, "PostZSamplesFailingZ": 13100000, "FetchSize": 138000000}),
     "depth of field": ("l1-locality", {"us": 1203, "VALU busy %": 23, "LDS busy %": 4, "L0 hit %": 25, "L2 hit %": 88, "DRAM %": 28, "wave occupancy %": 74}),
     # Intel, metrics discovery
     "leaves": ("late-depth", {"GPU Duration (us)": 1681, "EU Active %": 67, "EU Stall %": 29, "EU Idle %": 4, "Rasterized Pixels": 6735102, "Pixels Failing Post PS Tests": 4002017}),
@@ -50,6 +51,16 @@ def _frame(folder: Path, *lines: str) -> Path:
     path = folder / "frame.csv"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
+
+
+def test_counters_of_amds_library_are_read_by_its_names(tmp_path: Path) -> None:
+    head = ("GPUTime", "GPUBusy", "PSPixelsIn", "TexUnitBusy", "PrimitivesIn", "FetchSize", "PostZSamplesPassing")
+    file = _frame(tmp_path, f"Name,{','.join(head)}", "Hair,2300000,99,4000000,35,90000,138000000,1200000", "Fur,900000,97,900000,3,8000,9000000,4000")  # fmt: skip
+    facts = api.read(file).facts
+    got = {m: facts[m][0] for m in ("texture_pipe.busy", "pixels.shaded", "prims.input", "vram.bytes_read")}
+    assert got == pytest.approx(
+        {"texture_pipe.busy": 0.35, "pixels.shaded": 4e6, "prims.input": 90000, "vram.bytes_read": 138e6}
+    )
 
 
 @pytest.mark.slow

@@ -130,6 +130,25 @@ def test_queue_cycles_of_arm_are_times_at_an_assumed_clock() -> None:
     )
 
 
+def test_regions_of_streamline_are_workloads() -> None:
+    text = (SAMPLES / "arm-streamline" / "timeline.csv").read_text()
+    table = read(text)
+    assert list(table.names) == ["Opaque", "Smoke", "Interface"]
+    at = {m: c.values.tolist() for m, c in table.columns.items()}
+    assert at["gpu.time"] == pytest.approx([3e6, 2e6, 1e6]) and at["vram.bytes_read"] == [15.4e6, 6.5e6, 0.9e6]
+    assert at["alu.utilization"] == pytest.approx([0.6233, 0.49, 0.22], abs=1e-3) and "gpu.active" not in at
+    whole = read(text.replace(",Region,", ",Chart,"))
+    assert list(whole.names) == ["whole GPU"] and any(q.check == "aggregate" for q in whole.quality)
+
+
+def test_times_of_streamline_may_have_a_unit_and_lengths() -> None:
+    head = "Time (ms),Duration (ms),Pass,Mali Core Unit Utilization:Texture unit,Mali Fragment:Fragment overdraw,Mali Primitive Culling:Input primitives"
+    table = read(f"{head}\n0,4,Opaque,50,1.2,9000\n4,3,Smoke,30,7.7,100\n")
+    assert table.columns["gpu.time"].values.tolist() == pytest.approx([4e6, 3e6])
+    other = "Time,Mali Job Slots:Slot 0,Mali Job Slots:Slot 1,Mali Job Slots:Slot 2"
+    assert "without a series" in refusal(f"{other}\n0,1,2,3\n1,1,2,3\n")
+
+
 def test_shaders_of_malioc_say_what_bounds_them() -> None:
     table = read(SAMPLES / "malioc" / "lighting.txt")
     assert table.columns["launch.registers"].values[0] == 48 and table.columns["occupancy.theoretical"].values[0] == 0.5

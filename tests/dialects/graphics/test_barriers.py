@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import SAMPLES
 from triage import api
-from triage.diagnosis.pass_order import Fences, movable
 from triage.dialects.graphics import barriers
+from triage.reading.pass_order import Fences, movable
 
 
 @pytest.mark.parametrize(

@@ -339,3 +339,14 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         read_as("gpu-trace", text, "x.xls")
     except TriageError:
         pass
+
+
+def test_an_async_queue_is_a_lane_of_the_leaf_ranges(tmp_path: Path) -> None:
+    head = "flattened_event_name\tFE_B.TriageAC.gr__cycles_active.avg.pct_of_peak_sustained_elapsed\tFE_A.TriageAC.gr__compute_cycles_active_queue_async.avg.pct_of_peak_sustained_elapsed"
+    rows = f"{head}\nFrame\t100\t30\nFrame/Opaque\t100\t50\nFrame/Post\t50\t0\n"
+    events = "event_text\ttime_ms\nFrame\t10\n        Opaque\t6\n        Post\t4\n"
+    (tmp_path / "GPUTRACE_REGIMES.xls").write_text(rows)
+    (tmp_path / "D3DPERF_EVENTS.xls").write_text(events)
+    direct, beside = read(tmp_path).queues[1]
+    assert (direct.name, direct.busy) == ("direct queue", 8e6)
+    assert (beside.name, beside.busy, beside.beside) == ("async compute queue", 3e6, 3e6)

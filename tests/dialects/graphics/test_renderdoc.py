@@ -166,7 +166,9 @@ def test_gpuperfapi_counters_of_stages_and_targets(tmp_path: Path) -> None:
     t = read(file)
     at = {m: c.values[0] for m, c in t.columns.items()}
     assert (
-        at["stage.pixel_busy"] == pytest.approx(0.95) and at["crop.slow_pixels"] == 0.5 and at["pixels.passed"] == 8e6
+        at["stage.pixel_busy"] == pytest.approx(0.95)
+        and at["crop.slow_pixels"] == 0.5
+        and at["pixels.passed_late"] == 8e6
     )
     assert at["crop.bytes_read"] == 66e6 and at["crop.bytes_written"] == 180e6 and t.isolated
 

@@ -23,11 +23,11 @@ from triage.capture.source import Source
 from triage.dialects.custom import header_words, vocabulary
 from triage.dialects.custom.header_words import spaced
 from triage.dialects.custom.vocabulary import CAMEL_RE, Words, words_of
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import gpa_names, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 
-BY_MAP, BY_NAME, BY_WORDS = "as mapped", "by name", "by words"
+BY_MAP, BY_NAME, BY_TOOL, BY_WORDS = "as mapped", "by name", "by its tool's name", "by words"
 LANES = "valu.utilization"  # any vendor's share of lanes at work is called so
 _COUNT_RE = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
 _PER_RE = re.compile(
@@ -93,10 +93,12 @@ class Header:
 def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]) -> list[Header]:
     """Headers with all that they may mean. taken: columns about the rows. mapping: header -> metric, by the user."""
     mapped = {schema.normal(header): metric for header, metric in mapping.items()}
-    return [_header(i, text, mapped) for i, text in enumerate(texts) if text and i not in taken]
+    counted = gpa_names.METRICS if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
+    return [_header(i, text, mapped, counted) for i, text in enumerate(texts) if text and i not in taken]
 
 
-def _header(place: int, text: str, mapped: Mapping[str, str]) -> Header:
+def _header(place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str]) -> Header:
+    """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere."""
     if metric := mapped.get(schema.normal(text)):
         named = Reading(metric, wide_table.split_unit(text)[1], BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
@@ -104,6 +106,9 @@ def _header(place: int, text: str, mapped: Mapping[str, str]) -> Header:
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
         counter = stage[1]
         named = by_name(counter)
+    bare, unit = wide_table.split_unit(text)
+    if not named.metric and (metric := counted.get(bare, "")):
+        named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
     if _is_doubtful(named):
         return worded(place, text, named, counter)
     return Header(place, text, named, (named,), staged=bool(counter))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from triage.capture import queue_lanes
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -23,6 +24,8 @@ GPU work.
 """
 _TIME, _START = "GPU execution time", "Time from start of program"
 _LIMITS = (3.6e12, 1e18)  # ns: an hour for a zone, thirty years for its place in time
+_LANES = ("first queue", "second queue")
+_CROSSED = "zones that overlap without nesting were taken for those of a second queue: the export names no queue"
 _CPU = ("total_ns", "exec_time_ns")
 
 
@@ -56,9 +59,11 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
     if start >= 0:
         begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
-        table.paths = np.array(
-            zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), [0] * len(names)), dtype=object
-        )
+        lane = zones.crossing(names.tolist(), begun.tolist(), lasted.tolist())
+        table.paths = np.array(zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), lane), dtype=object)
+        table.queues = queue_lanes.lanes(_LANES, np.array(lane, dtype=np.int64), begun, begun + lasted)
+        if table.queues[1]:
+            table.quality.append(Quality("several-queues", _CROSSED))
     figures = [length, *([wide.numbers[start]] if start >= 0 else [])]
     wrong = np.flatnonzero(
         np.logical_or.reduce([(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)])

@@ -80,6 +80,7 @@ def read(source: Source, options: Options) -> Table:
         table = _markers(source, export, options)
     _settings(table, export)
     perfworks.compute(table)
+    gpu_trace_columns.queues(table)
     if table.kinds is None:
         table.kinds = perfworks.kinds(table)
     _remarks(table)

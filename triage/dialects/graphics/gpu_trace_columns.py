@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triage.capture import queue_lanes
 from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Options
 from triage.dialects.graphics import perfworks
@@ -19,6 +20,10 @@ HOW = (
     'export again with: ngfx --activity="GPU Trace Profiler" ... --auto-export, without --multi-pass-metrics,'
     " and give the folder or its GPUTRACE_REGIMES.xls"
 )
+
+_DIRECT = "direct queue"
+_BESIDE = {"async compute queue": "compute.async_active", "async copy engine": "copy.async_active"}
+SEEN = 0.01  # share of a range below which a queue is taken for idle
 
 
 def style(source: Source, line: int, sep: str, wanted: Sequence[int], options: Options) -> units.Style:
@@ -69,3 +74,22 @@ def clocks(table: Table) -> None:
             table.unmapped.append(table.columns.pop(metric).header)
         elif factor != 1.0:
             column.values, column.unit, column.factor = column.values * factor, "MHz", factor
+
+
+def queues(table: Table) -> None:
+    """Lanes of the direct queue and of what ran beside it, from each range's shares of active cycles."""
+    time = table.columns.get("gpu.time")
+    beside = {n: c.values for n, m in _BESIDE.items() if (c := table.columns.get(m))}
+    if time is None or table.paths is None or not any((np.nan_to_num(v) > SEEN).any() for v in beside.values()):
+        return
+    outer = {str(p) for p in table.paths}
+    full = [f"{p}{SEP}{n}" if p else str(n) for p, n in zip(table.paths, table.names, strict=True)]
+    leaf = np.array([f not in outer for f in full])
+    active = table.columns.get("gpu.active")
+    direct = np.nan_to_num(active.values, nan=1.0) if active else np.ones(len(table))
+    shares = {_DIRECT: direct[leaf]} | {n: v[leaf] for n, v in beside.items()}
+    table.queues = queue_lanes.by_shares(np.nan_to_num(time.values[leaf]), shares)
+    if table.queues[1]:
+        table.notes.append(
+            "queues are drawn from their share of each range: the export has no times of single submissions"
+        )

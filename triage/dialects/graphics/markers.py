@@ -12,77 +12,12 @@ from triage import schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.dialects.graphics import perfworks
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import gpa_names, wide_table
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
-# AMD GPUPerfAPI names (RenderDoc and PIX plug-ins); percent and byte meanings from its counter tables: FetchSize is in
-# bytes here, in kilobytes where rocprof says it
-GPA = {
-    "L2CacheHit": "l2.hit_rate",
-    "L0CacheHit": "l1tex.hit_rate",
-    "FetchSize": "vram.bytes_read",
-    "WriteSize": "vram.bytes_written",
-    "VALUBusy": "valu.busy",
-    "VALUUtilization": "valu.utilization",
-    "SALUBusy": "salu.busy",
-    "MemUnitBusy": "mem_unit.busy",
-    "MemUnitStalled": "mem_unit.stalled",
-    "WriteUnitStalled": "mem_unit.write_stalled",
-    "LDSBankConflict": "lds.bank_conflict_stall",
-    "CSLDSBankConflict": "lds.bank_conflict_stall",
-    "Wavefronts": "waves.launched",
-    "PSPixelsIn": "pixels.shaded",
-    "PrimitivesIn": "prims.input",
-    "CulledPrims": "prims.thrown_away",
-    "VSVerticesIn": "invocations.vs",
-    "VsGsVerticesIn": "invocations.vs",
-    "PSPixelsOut": "pixels.written",
-    "PSExportStalls": "pixels.export_stalled",
-    "DepthStencilTestBusy": "zrop.busy",
-    "TexUnitBusy": "texture_pipe.busy",
-    "WaveOccupancyPct": "sm.occupancy_elapsed",
-    "PostZSamplesPassing": "pixels.passed",
-    "VsGsPrimsIn": "prims.input",
-    "CSThreads": "invocations.cs",
-    "CSWavefronts": "waves.launched",
-    "CSVALUBusy": "valu.busy",
-    "CSVALUUtilization": "valu.utilization",
-    "CSMemUnitBusy": "mem_unit.busy",
-    "CSMemUnitStalled": "mem_unit.stalled",
-    "CSWriteUnitStalled": "mem_unit.write_stalled",
-    "CSALUStalledByLDS": "lds.alu_stalled",
-    "InstCacheHit": "l1i.hit_rate",
-    "VsGsBusy": "stage.vertex_busy",
-    "PSBusy": "stage.pixel_busy",
-    "CSBusy": "stage.compute_busy",
-    "PrimitiveAssemblyBusy": "stage.primitive_busy",
-    "PAStalledOnRasterizer": "raster.stalled",
-    "ClippedPrims": "prims.clipped",
-    "HiZTilesAccepted": "hiz.tiles_accepted",
-    "HiZQuadsCulled": "hiz.quads_culled",
-    "PreZQuadsCulled": "prez.quads_culled",
-    "PostZQuads": "postz.quads",
-    "ZUnitStalled": "zrop.stalled",
-    "DBMemRead": "zrop.bytes_read",
-    "DBMemWritten": "zrop.bytes_written",
-    "CBMemRead": "crop.bytes_read",
-    "CBColorAndMaskRead": "crop.bytes_read",
-    "CBMemWritten": "crop.bytes_written",
-    "CBColorAndMaskWritten": "crop.bytes_written",
-    "CBSlowPixelPct": "crop.slow_pixels",
-    "TexTriFilteringPct": "texture.trilinear",
-    "TexVolFilteringPct": "texture.volume",
-    "TexAveAnisotropy": "texture.anisotropy",
-    "ScalarCacheHit": "sl1d.hit_rate",
-    "L1CacheHit": "gl1.hit_rate",
-    "LocalVidMemBytes": "vram.local_bytes",
-    "PcieBytes": "pcie.bytes",
-}
 INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
-# any two of these tell AMD's plug-in; one alone might be anybody's
-_GPA_MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
 # kind of work -> how calls that do it begin, without the API's prefix; DispatchRays and DispatchMesh are no compute
 _KINDS = (
     (
@@ -113,7 +48,7 @@ def kind(name: str) -> str:
 
 def metric_of(header: str) -> str:
     """Canonical id of a vendor's counter name without its unit, or ""."""
-    own = GPA.get(header) or INTEL.get(header)
+    own = gpa_names.METRICS.get(header) or INTEL.get(header)
     return own or perfworks.metric_of(header) or schema.by_alias().get(schema.normal(header), "")
 
 
@@ -180,7 +115,7 @@ def vendor_names(vendor: str) -> dict[str, list[str]]:
         return perfworks.names()
     out: dict[str, list[str]] = {}
     if vendor == "amd":
-        for name, metric in GPA.items():
+        for name, metric in gpa_names.METRICS.items():
             out.setdefault(metric, []).append(name)
         return out
     # of Intel's two spellings the graphics tools print EuActive; XVE_ACTIVE is that of its compute profilers
@@ -215,7 +150,7 @@ def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> 
         vendor = "nvidia"
     elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
         vendor = "intel"
-    elif len(bare & _GPA_MARKS) >= 2 or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
+    elif gpa_names.tell(bare) or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
         vendor = "amd"
     else:
         return None

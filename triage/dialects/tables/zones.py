@@ -28,3 +28,27 @@ def _holds(start: Sequence[float], length: Sequence[float], outer: int, inner: i
         start[inner] < start[outer] + length[outer] - slack
         and start[inner] + length[inner] <= start[outer] + length[outer] + slack
     )
+
+
+def crossing(names: Sequence[str], start: Sequence[float], length: Sequence[float]) -> list[int]:
+    """Lane of each zone where an export does not tell it: zones of one queue nest or follow each other, they never cross.
+
+    Zones of one name stay on one lane. The name that crosses most others goes to the second lane, until none does.
+    """
+    order = sorted(range(len(names)), key=lambda i: (start[i], -length[i]))
+    across: dict[str, set[str]] = {}
+    around: list[int] = []
+    for i in order:
+        around = [a for a in around if start[a] + length[a] > start[i] + SLACK * length[i]]
+        for a in around[-DEEPEST:]:
+            if not _holds(start, length, a, i) and names[a] != names[i]:
+                across.setdefault(names[a], set()).add(names[i])
+                across.setdefault(names[i], set()).add(names[a])
+        around.append(i)
+    moved: set[str] = set()
+    while any(across.values()):
+        most = max(across, key=lambda n: (len(across[n]), n))
+        moved.add(most)
+        for other in across.pop(most):
+            across[other].discard(most)
+    return [int(n in moved) for n in names]

@@ -12,16 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.arrays import Floats
-from triage.capture.capture import SEP, Capture
+from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
-from triage.diagnosis import pass_order
 from triage.ground.columns import is_column
+from triage.reading import pass_order
 from triage.reading.laid_depth import counted
-from triage.reading.pass_tree import Pass
+from triage.reading.pass_tree import Pass, passes
 
 FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
 SAME = 0.01  # counts this close are one size
+THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
+FORMULA = "pixels of the pass's or the frame's full-screen work"
 _SIZE_RE = re.compile(r"(?<!\d)(\d{3,5}) ?[x×] ?(\d{3,5})(?!\d)")
 _OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mip|pyramid|probe|cube|\blut\b|downs|probe|planar|cookie|froxel|voxel|impost|bloom|blur", re.IGNORECASE)  # fmt: skip
 
@@ -55,7 +57,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     leaf, draws = capture.leaf, np.maximum(_filled(column(view, "draw.count"), capture.calls), 1.0)
     screen = leaf & (drawn >= FULL * draws) & (prims <= MAX_TRIANGLES * draws)
     each = np.where(screen, drawn / draws, np.nan)
-    whole = _commonest(each)
+    whole = _largest(each)
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
@@ -67,6 +69,24 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
         early = ps is None and not blended
         out.append(Account(target, _over(ps or pixels, target), _over(kept, target), thrown, survivors, early, blended))
     return out
+
+
+def enter(capture: Capture) -> None:
+    """State the target of passes that are one workload, so that their layers are told there; nothing where no target is known.
+
+    Only where shaded pixels were counted and are seen: those of late tests are another cause.
+    """
+    view = View(capture)
+    if is_column(view["target.pixels"]) or not is_column(view["pixels.drawn"]):
+        return
+    found = [p for p in passes(capture) if len(p.rows) == 1 and not p.rest]
+    targets = np.full(len(capture), np.nan)
+    for p, a in zip(found, accounts(capture, found, view), strict=True):
+        if not a.early and (a.thrown or 0.0) < THROWN and a.target:
+            targets[p.rows] = a.target
+    if np.isfinite(targets).any():
+        capture.facts["target.pixels"] = targets
+        capture.sources["target.pixels"] = Derived(FORMULA, ("pixels.drawn", "prims.drawn"))
 
 
 def column(view: View, metric: str) -> Floats:
@@ -94,6 +114,12 @@ def _target(capture: Capture, p: Pass, stated: Floats, each: Floats, whole: floa
     if (own := _commonest(each[p.rows])) is not None:
         return own
     return None if any(_OWN_SIZE_RE.search(level) for level in p.levels) else whole
+
+
+def _largest(sizes: Floats) -> float | None:
+    """The largest size: of a frame's full-screen work that of its picture, while chains of blurs and mips repeat smaller ones."""
+    known = sizes[np.isfinite(sizes)]
+    return float(known.max()) if len(known) else None
 
 
 def _commonest(sizes: Floats) -> float | None:
