@@ -19,6 +19,7 @@ KERNEL, COPY, SET, GRAPH, WORK = range(5)
 TO_DEVICE, FROM_DEVICE, ON_DEVICE, OTHER_WAY = range(4)
 
 FEW, SHORT = 20, 1_000_000  # heuristic: operations, ns; one step of the smallest models seen has more
+PASSES = ("elementwise", "norm", "copy")  # kinds of operators that read and write whole tensors and do little else
 LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows beside the gaps
 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
@@ -74,8 +75,10 @@ class Calls:
 class Operator:
     """An operator of a framework that started work, over all its calls with these dims and this type.
 
-    ns: time of its work on the devices. kernels: their names, longest first. flops, bytes: of one call, the least it can
-    do, None where shapes do not tell; batch, m, n, k: of a product, 0 elsewhere.
+    ns: time of its work on the devices; queued_ns: of equal work that was launched before the trace began, so that its
+    calls are not known. spare_ns: of ns, what would go if neighbouring passes over tensors of one size were one. kernels: their names, longest first. flops, bytes: of one call, the least it can do, None where
+    shapes do not tell; batch, m, n, k: of a product, lead: the elements from row to row of its operands as they lie in
+    memory, 0 elsewhere.
     """
 
     name: str
@@ -91,6 +94,14 @@ class Operator:
     m: int
     n: int
     k: int
+    lead: tuple[int, int] = (0, 0)
+    queued_ns: int = 0
+    spare_ns: int = 0
+
+    @property
+    def all_ns(self) -> int:
+        """Time of its work, whenever that was launched: shares of a span are of this."""
+        return self.ns + self.queued_ns
 
 
 @dataclass(frozen=True, slots=True)
