@@ -27,6 +27,13 @@ METRICS = (
         "Share of the longest step in calls that load or compile code",
     ),
     Metric(
+        "steps.waiting",
+        "ratio",
+        "Data loader in a step",
+        "low",
+        "Median share of a step in which the loop waits for its data loader",
+    ),
+    Metric(
         "optimizer.kernels",
         "count",
         "Kernels of an optimizer step",
@@ -40,13 +47,6 @@ METRICS = (
         "Time of the optimizer's kernels",
         "low",
         "Share of the devices' span: kernels launched by the optimizer",
-    ),
-    Metric(
-        "optimizer.idle",
-        "ratio",
-        "Idle in the optimizer",
-        "low",
-        "Share of the devices' span: idle between kernels launched by the optimizer",
     ),
     Metric(
         "optimizer.fused",

@@ -39,6 +39,11 @@ METRICS = (
         "Idle: loading thread",
         "the launching thread made the next batch itself, in a loader without workers",
     ),
+    _idle(
+        "optimizer",
+        "Idle: optimizer per parameter",
+        "launches, and the code between them, of an optimizer that updates its parameters one by one",
+    ),
     _idle("transition", "Idle between queued kernels", "gaps below 20 µs with the next work already submitted"),
     _idle("queued", "Idle: queued work", "gaps from 20 µs on with the next work already submitted"),
     _idle("profiler", "Idle: profiler overhead", "the profiler flushed buffers or instrumented code"),
@@ -75,6 +80,20 @@ METRICS = (
         "Exposed host-device copies",
         "low",
         "Share of the devices' span with host-device copies and no kernel",
+    ),
+    Metric(
+        "timeline.pageable_alone",
+        "ratio",
+        "Exposed pageable copies",
+        "low",
+        "Share of the devices' span with copies from or to pageable memory, 64 KiB and more each, and no kernel",
+    ),
+    Metric(
+        "timeline.pageable_rate",
+        "ratio",
+        "Pageable copies, of PCIe peak",
+        "high",
+        "Bytes of these copies over their time, over the peak of PCIe",
     ),
     Metric(
         "timeline.hideable",
