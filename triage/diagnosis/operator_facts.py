@@ -52,11 +52,12 @@ _FP32_RE = re.compile(
     r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32)",
     re.IGNORECASE | re.DOTALL,
 )
+_NONE_RE = re.compile(r"(?!)")
 # CUTLASS names its kernels by the elements that one load takes
 _NARROW_RE = re.compile(r"tensorop\w{0,200}_align[12](?!\d)")
 # heuristic: a tenth of the time where no rate of an aligned product is known
 NO_NEIGHBOUR = 0.1
-_LAYOUT_RE = re.compile(
+LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
 
@@ -65,25 +66,24 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown."""
     if frame_ns <= 0:
         return {}
+    found = about(trace, peaks)
     out = {
-        "operators.fp32": _fp32(trace, peaks, frame_ns),
+        "operators.fp32": max(_share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)),
         **_fp32_peaks(peaks),
-        "operators.layout": _by_kernel(trace, _LAYOUT_RE, frame_ns),
+        "operators.layout": _by_kernel(trace, LAYOUT_RE, frame_ns),
     }
-    shaped = [o for o in trace.operators if o.dims and o.ns >= LEAST_NS]
-    if not shaped:
+    if not (shaped := _shaped(trace)):
         return out
-    attention = written_out(trace.operators)
-    odd = [o for o in shaped if _misaligned(o)]
+    attention, odd = found["operators.attention"], found["operators.misaligned"]
     rest = [o for o in shaped if o not in attention and o not in odd]
-    chains = [o for o in trace.operators if o.kind in PASSES and o.dims and o not in attention]
+    chains = found["operators.elementwise"]
     return out | {
         "operators.attention": _share(attention, frame_ns),
         **(_fused(attention, peaks, frame_ns) if attention else {}),
         "operators.misaligned": _share(odd, frame_ns),
         # those of an attention go with it
         **_misaligned_excess([o for o in odd if o not in attention], shaped, peaks, frame_ns),
-        "operators.memory_bound": _share([o for o in rest if _memory_bound(o)], frame_ns),
+        "operators.memory_bound": _share(found["operators.memory_bound"], frame_ns),
         "operators.elementwise": _share(chains, frame_ns),
         "operators.elementwise_spare": (
             sum(o.spare_ns * o.all_ns / o.ns for o in chains if o.ns) / frame_ns,
@@ -95,17 +95,38 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     }
 
 
-def _fp32(trace: Trace, peaks: Peaks | None, frame_ns: float) -> tuple[float, str]:
-    """Time in FP32 products where the device may have faster types: known by operators, or by kernels' names."""
+def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
+    """Metric -> the operators whose share of the time it is."""
+    shaped, attention = _shaped(trace), written_out(trace.operators)
+    odd = [o for o in shaped if _misaligned(o)]
+    return {
+        "operators.fp32": _fp32(trace, peaks),
+        "operators.attention": attention,
+        "operators.misaligned": odd,
+        "operators.memory_bound": [o for o in shaped if _memory_bound(o) and o not in attention and o not in odd],
+        "operators.elementwise": [o for o in trace.operators if o.kind in PASSES and o.dims and o not in attention],
+    }
+
+
+def _shaped(trace: Trace) -> list[Operator]:
+    return [o for o in trace.operators if o.dims and o.ns >= LEAST_NS]
+
+
+def fp32_kernels(peaks: Peaks | None) -> re.Pattern[str]:
+    """What names of kernels that multiply in FP32 match; nothing where the device has no matrix units in the table."""
+    return _NONE_RE if peaks is not None and peaks.fp16_tensor_tflops is None else _FP32_RE
+
+
+def _fp32(trace: Trace, peaks: Peaks | None) -> list[Operator]:
+    """Products in FP32 where the device may have faster types, without those that wait for memory."""
     if peaks is not None and peaks.fp16_tensor_tflops is None:
-        return 0.0, "the device has no matrix units in the table"
-    mine = [
+        return []
+    return [
         o
         for o in trace.operators
         if o.kind in ("matmul", "convolution") and o.type.casefold() == "float" and not _memory_bound(o)
         and not on_tensor_units(o)
     ]  # fmt: skip
-    return max(_share(mine, frame_ns), _by_kernel(trace, _FP32_RE, frame_ns))
 
 
 def _fp32_peaks(peaks: Peaks | None) -> Facts:

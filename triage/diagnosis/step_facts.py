@@ -29,6 +29,7 @@ def step_facts(trace: Trace, frame_ns: float) -> Facts:
                 f"its device time is {show(float(abs(more)), 'ns')} {'longer' if more >= 0 else 'shorter'}"
             )
             out["steps.variance"] = (worst.ns / median, text)
+            out["steps.count"] = (float(len(trace.steps)), "ranges of the framework's profiler")
             out["steps.waiting"] = (_waiting(trace), "median over the steps")
             out["steps.loading"] = (_loading(trace, worst) / worst.ns, text)
     if trace.optimizer:

@@ -26,6 +26,7 @@ METRICS = (
         "low",
         "Share of the longest step in calls that load or compile code",
     ),
+    Metric("steps.count", "count", "Steps", "", "Steps of the framework's profiler in the trace", bounded=False),
     Metric(
         "steps.waiting",
         "ratio",
