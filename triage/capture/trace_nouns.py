@@ -187,7 +187,7 @@ class DeviceTimeline:
     with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
-    outside of both. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
+    outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
     memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. wait_ns: time in collectives
@@ -230,6 +230,8 @@ class DeviceTimeline:
     comm_ns: int = 0
     exposed_comm_ns: int = 0
     exposed_copy_ns: int = 0
+    graph_nodes: int = 0
+    called: int = 0
     pageable_alone_ns: int = 0
     pageable_ns: int = 0
     pageable_bytes: int = 0

@@ -57,6 +57,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         moved = total(lambda d: d.pageable_bytes)
         text = f"{show(moved, 'byte')} in {show(took, 'ns')}, PCIe peak {show(bus, 'byte/s')}"
         out["timeline.pageable_rate"] = (min(moved / took * 1e9 / bus, 1.0), text)
+    if called := total(lambda d: d.called):
+        out["timeline.in_graphs"] = (total(lambda d: d.graph_nodes) / called, "kernels of graph launches / kernels")
     medians = [d.median_kernel_ns for d in devices if d.median_kernel_ns is not None]
     if medians:  # that of the device with most kernels
         most = max((d for d in devices if d.median_kernel_ns is not None), key=lambda d: d.kernels)

@@ -96,6 +96,13 @@ METRICS = (
         "Bytes of these copies over their time, over the peak of PCIe",
     ),
     Metric(
+        "timeline.in_graphs",
+        "ratio",
+        "Kernels in graphs",
+        "",
+        "Kernels that a graph launch started, of those whose call was recorded",
+    ),
+    Metric(
         "timeline.hideable",
         "ratio",
         "Hideable copies",

@@ -143,6 +143,9 @@ def _device(
 
     shown = (computing, copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
     _communication(made, trace, rows, start, end)
+    call = ops.call[rows[kernels]]
+    made.called = int((call >= 0).sum())
+    made.graph_nodes = int(_graphs(trace.calls)[call[call >= 0]].sum())
     paged = to_host & ops.pageable[rows] & (size >= SMALL)
     of_paged = directed(paged)
     made.pageable_ns, made.pageable_bytes = of_paged.length, int(size[paged].sum())
@@ -174,6 +177,13 @@ def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, start: Ind
     made.compute_ns, made.comm_ns = compute.length, comm.length
     made.exposed_comm_ns = comm.length - comm.shared(compute)
     made.exposed_copy_ns = copies.length - copies.shared(both)
+
+
+def _graphs(calls: Calls) -> Masks:
+    """True for calls that launch a graph."""
+    named = np.array(["GraphLaunch" in n for n in calls.names] + [False], dtype=bool)  # the last is no call
+    found: Masks = named[calls.name]
+    return found
 
 
 def _shares(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
