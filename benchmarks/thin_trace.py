@@ -1,6 +1,6 @@
 """Cut a PyTorch trace down to one step and to what triage reads, so that a long one can be committed.
 
-    python benchmarks/thin_trace.py SOURCE.pt.trace.json.gz TARGET.pt.trace.json.gz [STEP]     # STEP: 1, counted from 0
+python benchmarks/thin_trace.py SOURCE.pt.trace.json.gz TARGET.pt.trace.json.gz [STEP]     # STEP: 1, counted from 0
 """
 
 from __future__ import annotations

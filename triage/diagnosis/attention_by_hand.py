@@ -15,7 +15,9 @@ _POINTWISE = ("elementwise", "softmax", "copy", "other", "reduction")
 
 def written_out(operators: Sequence[Operator]) -> list[Operator]:
     """Operators of every attention whose matrix of scores is written to memory, longest first."""
-    shapes = {s for o in operators if o.kind == "softmax" for s in _shapes(o)[:1] if len(s) > 2 and min(s[-2:]) >= LEAST}
+    shapes = {
+        s for o in operators if o.kind == "softmax" for s in _shapes(o)[:1] if len(s) > 2 and min(s[-2:]) >= LEAST
+    }
     found: list[Operator] = []
     for *front, rows, columns in shapes:
         heads = math.prod(front)
@@ -40,6 +42,4 @@ def _over_scores(o: Operator, rows: int, columns: int) -> bool:
 
 def _covers(o: Operator, heads: int, rows: int, columns: int) -> bool:
     """True where an argument has the elements of the scores, in whatever batches they are counted."""
-    return any(
-        len(s) > 2 and s[-2:] == (rows, columns) and math.prod(s[:-2]) == heads for s in _shapes(o)
-    )
+    return any(len(s) > 2 and s[-2:] == (rows, columns) and math.prod(s[:-2]) == heads for s in _shapes(o))

@@ -22,7 +22,9 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     if capture.table.trace is None:
         return
     roots = [
-        row.rule[0] for cause, row in whole.rows.items() if row.root[0] and row.likely[0] > 0 and not index.verdict[cause]
+        row.rule[0]
+        for cause, row in whole.rows.items()
+        if row.root[0] and row.likely[0] > 0 and not index.verdict[cause]
     ]
     if not roots:
         return
@@ -43,7 +45,9 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     )
     ops = trace.operations
     bus = (ops.kind == COPY) & ((ops.way == TO_DEVICE) | (ops.way == FROM_DEVICE))
-    copies, paged = (frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable))
+    copies, paged = (
+        frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable)
+    )
     return out | {
         "operators.fp32": out["operators.fp32"] | fp32,
         "operators.layout": layout,

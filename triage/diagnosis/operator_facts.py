@@ -68,7 +68,9 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
         return {}
     found = about(trace, peaks)
     out = {
-        "operators.fp32": max(_share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)),
+        "operators.fp32": max(
+            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)
+        ),
         **_fp32_peaks(peaks),
         "operators.layout": _by_kernel(trace, LAYOUT_RE, frame_ns),
     }

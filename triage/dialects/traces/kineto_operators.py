@@ -61,9 +61,7 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
 
 
-def _queued(
-    columns: Columns, early: Indices, rows: Indices, group: Indices, many: int, lasted: Indices
-) -> Indices:
+def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, many: int, lasted: Indices) -> Indices:
     """Per group the time of work that was launched before the trace began, and that no other group's work looks like.
 
     early: that work; rows, group: work whose operator is known. Alike are those of one name, grid, block, size and way.
@@ -85,9 +83,7 @@ def _queued(
     return out
 
 
-def _spare(
-    columns: Columns, inside: Indices, group: Indices, works: list[Work], lasted: Indices
-) -> Floats:
+def _spare(columns: Columns, inside: Indices, group: Indices, works: list[Work], lasted: Indices) -> Floats:
     """Of each row of work the ns that one pass would save, were the row of passes over tensors of one size that it stands in one."""
     size = np.array([w.elements if w.kind in PASSES else 0 for w in works])
     calls, first = np.unique(inside, return_index=True)
