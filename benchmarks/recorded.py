@@ -22,7 +22,7 @@ evaluation of the rules without engine or signatures.
 The baseline is `pandas.read_csv` of the same file with its C engine. From pandas 3.1 on it parses on all cores;
 triage then does too. Design decisions: [docs/decisions.md](../docs/decisions.md#reading-as-fast-as-pandas).
 
-Other programs here: `truth.py` (measured fixes, [any folder of pairs](../docs/pairs.md)), `ground_truth.py` (known-cause CUDA kernels), `hard.py` (fuzzing and faults), `reports.py` (Nsight
+Other programs here: `truth.py` (measured fixes, [any folder of pairs](../docs/pairs.md)), `ground_truth.py` (known-cause CUDA kernels), `training_pairs.py` (known-cause PyTorch loops; `thin_trace.py` shortens their traces), `hard.py` (fuzzing and faults), `reports.py` (Nsight
 Compute reports against their raw page), `simulated_kernels.py` (synthetic kernels with known causes), `stalls.py` (stalls
 followed to their cause in any reports), `occupancy_sweep.py`, `fuzz_atheris.py`.
 """

@@ -44,7 +44,7 @@ class Pair:
 
 PAIRS = (
     Pair("item_every_parameter", "clip all gradients on the device", ("blocking-copy-calls", "waits-between-launches", "late-host")),
-    Pair("pageable_batches", "pinned memory, non-blocking copies", ("blocking-copy-calls", "copies-alone", "copies-in-turn")),
+    Pair("pageable_batches", "pinned memory, non-blocking copies", ("pageable-copies", "blocking-copy-calls")),
     Pair("loader_in_process", "worker processes", ("loader-in-the-loop", "loader-without-workers")),
     Pair("tiny_operators", "CUDA graph", ("starved-by-launches", "launch-bound-sequence", "slow-launch-calls", "late-host")),
     Pair("fp32_matrices", "bfloat16 autocast", ("fp32-products",)),

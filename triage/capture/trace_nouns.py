@@ -19,6 +19,7 @@ KERNEL, COPY, SET, GRAPH, WORK = range(5)
 TO_DEVICE, FROM_DEVICE, ON_DEVICE, OTHER_WAY = range(4)
 
 FEW, SHORT = 20, 1_000_000  # heuristic: operations, ns; one step of the smallest models seen has more
+PASSES = ("elementwise", "norm", "copy")  # kinds of operators that read and write whole tensors and do little else
 LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows beside the gaps
 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
@@ -74,8 +75,10 @@ class Calls:
 class Operator:
     """An operator of a framework that started work, over all its calls with these dims and this type.
 
-    ns: time of its work on the devices. kernels: their names, longest first. flops, bytes: of one call, the least it can
-    do, None where shapes do not tell; batch, m, n, k: of a product, 0 elsewhere.
+    ns: time of its work on the devices; queued_ns: of equal work that was launched before the trace began, so that its
+    calls are not known. spare_ns: of ns, what would go if neighbouring passes over tensors of one size were one. kernels: their names, longest first. flops, bytes: of one call, the least it can do, None where
+    shapes do not tell; batch, m, n, k: of a product, lead: the elements from row to row of its operands as they lie in
+    memory, 0 elsewhere.
     """
 
     name: str
@@ -91,6 +94,14 @@ class Operator:
     m: int
     n: int
     k: int
+    lead: tuple[int, int] = (0, 0)
+    queued_ns: int = 0
+    spare_ns: int = 0
+
+    @property
+    def all_ns(self) -> int:
+        """Time of its work, whenever that was launched: shares of a span are of this."""
+        return self.ns + self.queued_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +187,9 @@ class DeviceTimeline:
     with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
-    outside of both. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers. slow_launch_ns: idle time of launch calls so long
+    outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. wait_ns: time in collectives
     beyond that of the device that came to them last. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
@@ -217,8 +230,15 @@ class DeviceTimeline:
     comm_ns: int = 0
     exposed_comm_ns: int = 0
     exposed_copy_ns: int = 0
+    graph_nodes: int = 0
+    called: int = 0
+    pageable_alone_ns: int = 0
+    pageable_ns: int = 0
+    pageable_bytes: int = 0
     loading_ns: int = 0
     loading_own_ns: int = 0
+    optimizer_launch_ns: int = 0
+    optimizer_host_ns: int = 0
     slow_launch_ns: int = 0
     collective_ns: int = 0
     wait_ns: int = 0

@@ -247,6 +247,12 @@ def _per_call(view: View) -> Values:
     return time / np.maximum(view.capture.calls[view.rows], 1) if is_column(time) else np.nan
 
 
+def _of_span(view: View) -> Values:
+    """Only a timeline says how long the run is that a kernel is part of."""
+    time = view["gpu.time"]
+    return time / view.capture.frame_ns if view.capture.timeline is not None and is_column(time) else np.nan
+
+
 def _tail(waves: Values) -> Values:
     """Empty share of all slots of all begun waves, where at least one wave is full."""
     # 2.000001 waves are 2 that were not printed exactly: without the slack they would have an almost empty third.
@@ -292,6 +298,13 @@ DERIVATIONS = (
         ask=("launch.block_size",),
     ),
     Derivation("launch.time", ("gpu.time",), "GPU time / calls", _per_call, whole=True),
+    Derivation(
+        "launch.of_span",
+        ("gpu.time",),
+        "GPU time of all launches / span of the devices",
+        _of_span,
+        whole=True,
+    ),
     Derivation(
         "launch.start_share",
         ("launch.time", "launch.block_size", "device.is_nvidia"),

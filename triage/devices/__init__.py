@@ -76,6 +76,14 @@ class Peaks:
     boost_clock_hz: float | None = None
 
 
+# data sheets of V100, A100, H100, MI210 and MI300X: PCIe 3, 4 or 5; PCI-SIG: 8, 16 or 32 GT/s a lane in 128b/130b
+_BUS = {
+    **dict.fromkeys(("Pascal", "Volta", "Turing"), 15.75e9),
+    **dict.fromkeys(("Ampere", "Ada", "CDNA1", "CDNA2", "RDNA2", "RDNA3"), 31.5e9),
+    **dict.fromkeys(("Hopper", "Blackwell", "CDNA3", "CDNA4"), 63e9),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """A GPU product, or an architecture without a product (then `sm_count` is None).
@@ -102,6 +110,11 @@ class Device:
     shader_engines: int | None = None
     l2_channels: int | None = None
     host_link: str = ""
+
+    @property
+    def bus(self) -> float | None:
+        """Bytes per s each way over 16 lanes of PCIe, in theory; None for another link or an unlisted generation."""
+        return None if self.host_link else _BUS.get(self.generation)
 
 
 def find(name_or_arch: str) -> Device | None:

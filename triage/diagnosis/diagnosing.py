@@ -123,6 +123,10 @@ class Diagnoser:
         if self.frame:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
+        if capture.timeline is not None:
+            from triage.diagnosis.claimed_kernels import settle  # only traces need it
+
+            settle(verdict, capture, whole, self.cause_index, self.book)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture, number, firings, limiter, band, verdict, leaders, ledger.total, frame, whole, every, known, rules

@@ -64,7 +64,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         if capture.timeline is not None:
             from triage.diagnosis.timeline_facts import timeline_facts  # only traces need it
 
-            known |= timeline_facts(capture.timeline, total)
+            known |= timeline_facts(capture.timeline, total, capture.device.bus if capture.device else None)
             if capture.table.trace is not None and (capture.table.trace.steps or capture.table.trace.optimizer):
                 from triage.diagnosis.step_facts import step_facts
 

@@ -10,9 +10,20 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from triage.capture.trace_nouns import KERNEL, Operator, Trace
+from triage.capture.trace_nouns import KERNEL, PASSES, Operator, Trace
 from triage.devices import Peaks
-from triage.diagnosis.operator_roofs import PRODUCTS, bytes_share, intensity, is_half, on_tensor_units, rate, roof_share
+from triage.diagnosis.attention_by_hand import written_out
+from triage.diagnosis.operator_roofs import (
+    PRODUCTS,
+    bytes_share,
+    intensity,
+    is_half,
+    on_tensor_units,
+    peak,
+    rate,
+    roof_rate,
+    roof_share,
+)
 from triage.diagnosis.tile_waste import tiling
 from triage.ground.kernel_names import kernel
 from triage.ground.phrasing import whole_percent
@@ -41,9 +52,12 @@ _FP32_RE = re.compile(
     r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32)",
     re.IGNORECASE | re.DOTALL,
 )
+_NONE_RE = re.compile(r"(?!)")
 # CUTLASS names its kernels by the elements that one load takes
-_NARROW_RE = re.compile(r"_align[12](?!\d)")
-_LAYOUT_RE = re.compile(
+_NARROW_RE = re.compile(r"tensorop\w{0,200}_align[12](?!\d)")
+# heuristic: a tenth of the time where no rate of an aligned product is known
+NO_NEIGHBOUR = 0.1
+LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
 
@@ -52,44 +66,76 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown."""
     if frame_ns <= 0:
         return {}
+    found = about(trace, peaks)
     out = {
-        "operators.fp32": _fp32(trace, peaks, frame_ns),
-        "operators.layout": _by_kernel(trace, _LAYOUT_RE, frame_ns),
+        "operators.fp32": max(
+            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)
+        ),
+        **_fp32_peaks(peaks),
+        "operators.layout": _by_kernel(trace, LAYOUT_RE, frame_ns),
     }
-    shaped = [o for o in trace.operators if o.dims and o.ns >= LEAST_NS]
-    if not shaped:
+    if not (shaped := _shaped(trace)):
         return out
-    attention = _written_out(trace.operators)
-    odd = [o for o in shaped if _misaligned(o)]
+    attention, odd = found["operators.attention"], found["operators.misaligned"]
     rest = [o for o in shaped if o not in attention and o not in odd]
-    chains = [o for o in trace.operators if o.kind in ("elementwise", "norm", "copy") and o.dims]
+    chains = found["operators.elementwise"]
     return out | {
         "operators.attention": _share(attention, frame_ns),
+        **(_fused(attention, peaks, frame_ns) if attention else {}),
         "operators.misaligned": _share(odd, frame_ns),
-        "operators.misaligned_excess": (
-            # those of an attention go with it
-            sum(o.ns * _behind_neighbours(o, shaped, peaks) for o in odd if o not in attention) / frame_ns,
-            _named(odd),
-        ),
-        "operators.memory_bound": _share([o for o in rest if _memory_bound(o)], frame_ns),
+        # those of an attention go with it
+        **_misaligned_excess([o for o in odd if o not in attention], shaped, peaks, frame_ns),
+        "operators.memory_bound": _share(found["operators.memory_bound"], frame_ns),
         "operators.elementwise": _share(chains, frame_ns),
+        "operators.elementwise_spare": (
+            sum(o.spare_ns * o.all_ns / o.ns for o in chains if o.ns) / frame_ns,
+            "time of each call x (1 - 1 / calls in a row over tensors of one size)",
+        ),
         "operators.elementwise_calls": (float(sum(o.calls for o in chains)), _named(chains)),
         **(_roofs(rest, peaks, frame_ns) if peaks is not None else {}),
         **(_quantised(rest, sms, frame_ns) if sms else {}),
     }
 
 
-def _fp32(trace: Trace, peaks: Peaks | None, frame_ns: float) -> tuple[float, str]:
-    """Time in FP32 products where the device may have faster types: known by operators, or by kernels' names."""
+def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
+    """Metric -> the operators whose share of the time it is."""
+    shaped, attention = _shaped(trace), written_out(trace.operators)
+    odd = [o for o in shaped if _misaligned(o)]
+    return {
+        "operators.fp32": _fp32(trace, peaks),
+        "operators.attention": attention,
+        "operators.misaligned": odd,
+        "operators.memory_bound": [o for o in shaped if _memory_bound(o) and o not in attention and o not in odd],
+        "operators.elementwise": [o for o in trace.operators if o.kind in PASSES and o.dims and o not in attention],
+    }
+
+
+def _shaped(trace: Trace) -> list[Operator]:
+    return [o for o in trace.operators if o.dims and o.ns >= LEAST_NS]
+
+
+def fp32_kernels(peaks: Peaks | None) -> re.Pattern[str]:
+    """What names of kernels that multiply in FP32 match; nothing where the device has no matrix units in the table."""
+    return _NONE_RE if peaks is not None and peaks.fp16_tensor_tflops is None else _FP32_RE
+
+
+def _fp32(trace: Trace, peaks: Peaks | None) -> list[Operator]:
+    """Products in FP32 where the device may have faster types, without those that wait for memory."""
     if peaks is not None and peaks.fp16_tensor_tflops is None:
-        return 0.0, "the device has no matrix units in the table"
-    mine = [
+        return []
+    return [
         o
         for o in trace.operators
         if o.kind in ("matmul", "convolution") and o.type.casefold() == "float" and not _memory_bound(o)
         and not on_tensor_units(o)
     ]  # fmt: skip
-    return max(_share(mine, frame_ns), _by_kernel(trace, _FP32_RE, frame_ns))
+
+
+def _fp32_peaks(peaks: Peaks | None) -> Facts:
+    if peaks is None or not peaks.fp32_tflops or not peaks.fp16_tensor_tflops:
+        return {}
+    ratio = peaks.fp32_tflops / peaks.fp16_tensor_tflops
+    return {"operators.fp32_peak": (min(ratio, 1.0), "FP32 peak / peak of matrix units in 16 bits, of the device")}
 
 
 def _by_kernel(trace: Trace, pattern: re.Pattern[str], frame_ns: float) -> tuple[float, str]:
@@ -104,46 +150,48 @@ def _by_kernel(trace: Trace, pattern: re.Pattern[str], frame_ns: float) -> tuple
     return min(float(lasted.sum()) / frame_ns, 1.0), text
 
 
-def _written_out(operators: Sequence[Operator]) -> list[Operator]:
-    """Products and softmax of an attention whose matrix of scores is written to memory."""
-    found: list[Operator] = []
-    for soft in operators:
-        shape = [int(n) for n in re.findall(r"\d+", soft.dims.split(",")[0])]
-        if soft.kind != "softmax" or len(shape) < 3 or min(shape[-2:]) < 64:
-            continue
-        rows, columns = shape[-2:]
-        products = [o for o in operators if o.kind == "matmul" and o.batch > 1 and o.m == rows]
-        scores = [o for o in products if o.n == columns and o.k != columns]
-        values = [o for o in products if o.k == columns and o.n != columns]
-        if scores and values:
-            found += [o for o in (soft, *scores, *values) if o not in found]
-    return found
+def _fused(attention: Sequence[Operator], peaks: Peaks | None, frame_ns: float) -> Facts:
+    """What a fused attention leaves: its products as they are, and at the peak of their type."""
+    products = [o for o in attention if o.kind == "matmul"]
+    most = {o: peak(o, peaks) if peaks is not None else None for o in products}
+    least = sum(o.all_ns * min(1.0, rate(o) / m) for o, m in most.items() if m)
+    out = {"operators.attention_products": _share(products, frame_ns)}
+    return out | ({"operators.attention_least": (least / frame_ns, _named(products))} if all(most.values()) else {})
 
 
 def _misaligned(o: Operator) -> bool:
-    """True for 16-bit products whose rows are no whole number of 16 bytes."""
+    """True for 16-bit products whose rows are no whole number of 16 bytes, or whose kernel loads less than that at a time."""
+    narrow = any(_NARROW_RE.search(k) for k in o.kernels)
     return (
         is_half(o)
         and o.kind == "matmul"
         and o.m * o.batch > 1
-        and bool(o.n % ALIGNED or o.k % ALIGNED)
+        and (narrow or any(n % ALIGNED for n in (o.n, o.k, *o.lead)))
         and _long(o, LONG_CALL_NS)
-        and (not _memory_bound(o) or any(_NARROW_RE.search(k) for k in o.kernels))
+        and (not _memory_bound(o) or narrow)
     )
 
 
-def _behind_neighbours(o: Operator, shaped: Iterable[Operator], peaks: Peaks | None) -> float:
-    """Part of a product's time above that at the rate of aligned products of its type, as far as its bytes allow that."""
-    rates = [
-        rate(n)
-        for n in shaped
-        if n.kind == "matmul" and n.type == o.type and n.n and not (n.n % ALIGNED or n.k % ALIGNED)
-    ]
-    if not (best := max(rates, default=0.0)):
-        return 0.1
-    if peaks is not None and peaks.dram_bytes_per_s and intensity(o):
-        best = min(best, intensity(o) * peaks.dram_bytes_per_s / 1e9)
-    return max(0.0, 1 - rate(o) / best)
+def _misaligned_excess(
+    odd: Sequence[Operator], shaped: Iterable[Operator], peaks: Peaks | None, frame_ns: float
+) -> Facts:
+    """Time of misaligned products above that at the rate of aligned ones of their type, and above that at their roof.
+
+    Where the trace has no aligned ones of that size, these are taken at the rate of good libraries.
+    """
+    aligned = [n for n in shaped if n.kind == "matmul" and n.n and not _misaligned(n)]
+    likely = most = 0.0
+    known = True
+    for o in odd:
+        like = [rate(n) for n in aligned if n.type == o.type and (n.flops or 0.0) >= (o.flops or 0.0) / 2]
+        roof = roof_rate(o, peaks) if peaks is not None else None
+        good = max(like, default=0.0) or GOOD_PRODUCT * (roof or 0.0)
+        good = min(good, roof) if roof else good
+        likely += o.all_ns * (max(0.0, 1 - rate(o) / good) if good else NO_NEIGHBOUR)
+        known = known and bool(roof)
+        most += o.all_ns * max(0.0, 1 - rate(o) / roof) if roof else 0.0
+    out = {"operators.misaligned_excess": (likely / frame_ns, _named(odd))}
+    return out | ({"operators.misaligned_most": (most / frame_ns, _named(odd))} if odd and known else {})
 
 
 def _long(o: Operator, least: int) -> bool:
@@ -172,7 +220,7 @@ def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
         out["operators.product_roof"] = (fed[longest], _title(longest)) if longest else (1.0, "no long product")
         slow = [o for o, share in fed.items() if share < SLOW_PRODUCT]
         out["operators.product_excess"] = (
-            sum(o.ns * (1 - fed[o] / GOOD_PRODUCT) for o in slow) / frame_ns,
+            sum(o.all_ns * (1 - fed[o] / GOOD_PRODUCT) for o in slow) / frame_ns,
             "; ".join(f"{_title(o)}: {fed[o]:.0%} of its roof" for o in slow[:3]) or "none below half of its roof",
         )
     if bandwidth:
@@ -182,7 +230,7 @@ def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
         }  # fmt: skip
         slow = [o for o, share in moving.items() if share < SLOW_BYTES]
         out["operators.elementwise_excess"] = (
-            sum(o.ns * (1 - moving[o] / GOOD_BYTES) for o in slow) / frame_ns,
+            sum(o.all_ns * (1 - moving[o] / GOOD_BYTES) for o in slow) / frame_ns,
             "; ".join(f"{_title(o)}: {moving[o]:.0%} of the DRAM peak" for o in slow[:3])
             or "none far below the DRAM peak",
         )
@@ -198,21 +246,22 @@ def _quantised(shaped: Sequence[Operator], sms: int, frame_ns: float) -> Facts:
     ]
     if not cut:
         return {}
-    cut.sort(key=lambda c: -c[0].ns * c[1].waste)
+    cut.sort(key=lambda c: -c[0].all_ns * c[1].waste)
     text = "; ".join(
         f"{_title(o)}: {t.tiles:,} tiles of {t.rows}×{t.columns}, {whole_percent(t.used)} used, {t.waves:.2f} waves on {sms} SMs"
         for o, t in cut[:2]
     )
-    return {"operators.tile_waste": (sum(o.ns * t.waste for o, t in cut) / frame_ns, text)}
+    return {"operators.tile_waste": (sum(o.all_ns * t.waste for o, t in cut) / frame_ns, text)}
 
 
 def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
-    return min(sum(o.ns for o in operators) / frame_ns, 1.0), _named(operators)
+    return min(sum(o.all_ns for o in operators) / frame_ns, 1.0), _named(operators)
 
 
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
-        f"{_title(o)}: {show(float(o.ns), 'ns')} in {o.calls:,}" for o in sorted(operators, key=lambda o: -o.ns)[:3]
+        f"{_title(o)}: {show(float(o.all_ns), 'ns')}" + ("" if o.queued_ns else f" in {o.calls:,}")
+        for o in sorted(operators, key=lambda o: -o.all_ns)[:3]
     ]
     more = f"; {len(operators) - 3} more" if len(operators) > 3 else ""
     return "; ".join(shown) + more if shown else "none"

@@ -55,14 +55,20 @@ def bytes_share(o: Operator, peaks: Peaks) -> float | None:
     return o.bytes * o.calls / o.ns / (peaks.dram_bytes_per_s / 1e9)
 
 
+def roof_rate(o: Operator, peaks: Peaks) -> float | None:
+    """FLOPs per ns that a product's type and least bytes allow; None where the one or the other is not known."""
+    most = peak(o, peaks)
+    if not most or not peaks.dram_bytes_per_s or not intensity(o):
+        return None
+    return min(most, intensity(o) * peaks.dram_bytes_per_s / 1e9)
+
+
 def roof_share(o: Operator, peaks: Peaks | None) -> float | None:
     """Rate over the roof, 0 to 1; None where shapes, the type's peak or the bandwidth are not known, or caches beat it."""
     if peaks is None or not o.ns:
         return None
     if o.kind not in PRODUCTS:
         share = bytes_share(o, peaks) if o.kind == "elementwise" else None
-    elif not (most := peak(o, peaks)) or not peaks.dram_bytes_per_s or not intensity(o):
-        return None
     else:
-        share = rate(o) / min(most, intensity(o) * peaks.dram_bytes_per_s / 1e9)
+        share = rate(o) / most if (most := roof_rate(o, peaks)) else None
     return share if share is not None and 0 < share <= 1 else None

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 
 import numpy as np
 
 from triage.capture.arrays import Indices
+from triage.capture.timeline.optimizers import is_fused
 from triage.capture.timeline.spans import union
 from triage.capture.trace_nouns import KERNEL, LOAD, Step, Trace
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 MIN_STEPS = 3  # of two steps nothing tells which is the usual one
-# kernels of optimizers that update many parameters at once
-_FUSED_RE = re.compile(r"multi_tensor_apply|fused_adam|fused_sgd|foreach", re.IGNORECASE)
 
 
 def step_facts(trace: Trace, frame_ns: float) -> Facts:
@@ -31,6 +29,8 @@ def step_facts(trace: Trace, frame_ns: float) -> Facts:
                 f"its device time is {show(float(abs(more)), 'ns')} {'longer' if more >= 0 else 'shorter'}"
             )
             out["steps.variance"] = (worst.ns / median, text)
+            out["steps.count"] = (float(len(trace.steps)), "ranges of the framework's profiler")
+            out["steps.waiting"] = (_waiting(trace), "median over the steps")
             out["steps.loading"] = (_loading(trace, worst) / worst.ns, text)
     if trace.optimizer:
         out |= _optimizer(trace, frame_ns)
@@ -45,20 +45,12 @@ def _optimizer(trace: Trace, frame_ns: float) -> Facts:
     rows = np.concatenate(parts)
     if not len(rows):
         return {}
-    order = np.argsort(ops.start, kind="stable")
-    busy = union(ops.start[order], ops.end[order])
-    begun, ended = (
-        np.array([f(side[p]) for p in parts if len(p)]) for f, side in ((np.min, ops.start), (np.max, ops.end))
-    )
-    idle = int((ended - begun - (busy.until(ended) - busy.until(begun))).sum())
     time = int((ops.end[rows] - ops.start[rows]).sum())
-    fused = sum(bool(_FUSED_RE.search(trace.names[int(n)])) for n in ops.name[rows].tolist())
-    text = f"{trace.optimizer[0].name}: kernels {show(float(time), 'ns')}, idle between them {show(float(idle), 'ns')}"
+    text = f"{trace.optimizer[0].name}: kernels {show(float(time), 'ns')}"
     return {
         "optimizer.kernels": (len(rows) / len(trace.optimizer), text),
-        "optimizer.fused": (fused / len(rows), text),
+        "optimizer.fused": (float(is_fused(trace, rows).mean()), text),
         "optimizer.time": (time / frame_ns, text),
-        "optimizer.idle": (idle / frame_ns, text),
     }
 
 
@@ -70,6 +62,15 @@ def _busy(trace: Trace, step: Step) -> int:
     mine = mine[(begun >= step.start) & (begun < step.end)]
     mine = mine[np.argsort(ops.start[mine], kind="stable")]
     return union(ops.start[mine], ops.end[mine]).length
+
+
+def _waiting(trace: Trace) -> float:
+    """Median share of a step in the waits for a data loader: the first of them lies before the devices' span."""
+    if trace.loading is None:
+        return 0.0
+    waits = union(*trace.loading)
+    begun, ended = (np.array([getattr(s, side) for s in trace.steps]) for side in ("start", "end"))
+    return float(np.median((waits.until(ended) - waits.until(begun)) / np.maximum(ended - begun, 1)))
 
 
 def _loading(trace: Trace, step: Step) -> int:

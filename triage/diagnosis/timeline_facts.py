@@ -19,8 +19,8 @@ _IDLE = {
 }
 
 
-def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
-    """All facts of a timeline; frame_ns: time that shares are of. Without calls of the host no cause of idle time is known."""
+def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Facts:
+    """All facts of a timeline; frame_ns: time that shares are of. bus: bytes per s of PCIe. Without calls of the host no cause of idle time is known."""
     devices = t.devices
     if frame_ns <= 0:
         return {}
@@ -29,7 +29,7 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
         return float(sum(of(d) for d in devices))
 
     kernels = total(lambda d: d.kernels + d.graph_launches)
-    copies, bus = total(lambda d: d.copies), total(lambda d: d.exposed_ns)
+    copies, exposed = total(lambda d: d.copies), total(lambda d: d.exposed_ns)
     out: Facts = {
         "idle.total": (total(lambda d: d.idle_ns) / frame_ns, _each(devices, lambda d: d.idle_ns)),
         "timeline.devices": (float(len(devices)), "devices with work"),
@@ -38,7 +38,7 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
         "timeline.copies": (copies, "copies"),
         "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
         "timeline.small_copies": (total(lambda d: d.small_copies), "host-device copies below 64 KiB"),
-        "timeline.bus_alone": (bus / frame_ns, _each(devices, lambda d: d.exposed_ns)),
+        "timeline.bus_alone": (exposed / frame_ns, _each(devices, lambda d: d.exposed_ns)),
         "timeline.exposed_comm": (
             total(lambda d: d.exposed_comm_ns) / frame_ns,
             _each(devices, lambda d: d.exposed_comm_ns),
@@ -47,8 +47,18 @@ def timeline_facts(t: Timeline, frame_ns: float) -> Facts:
             total(lambda d: min(d.exposed_comm_ns, d.compute_ns - (d.comm_ns - d.exposed_comm_ns))) / frame_ns,
             "the shorter of exposed communication and compute beside none",
         ),
+        "timeline.pageable_alone": (
+            total(lambda d: d.pageable_alone_ns) / frame_ns,
+            _each(devices, lambda d: d.pageable_alone_ns),
+        ),
         "timeline.hideable": (total(_hideable) / frame_ns, _each(devices, _hideable)),
     }
+    if bus and (took := total(lambda d: d.pageable_ns)):
+        moved = total(lambda d: d.pageable_bytes)
+        text = f"{show(moved, 'byte')} in {show(took, 'ns')}, PCIe peak {show(bus, 'byte/s')}"
+        out["timeline.pageable_rate"] = (min(moved / took * 1e9 / bus, 1.0), text)
+    if called := total(lambda d: d.called):
+        out["timeline.in_graphs"] = (total(lambda d: d.graph_nodes) / called, "kernels of graph launches / kernels")
     medians = [d.median_kernel_ns for d in devices if d.median_kernel_ns is not None]
     if medians:  # that of the device with most kernels
         most = max((d for d in devices if d.median_kernel_ns is not None), key=lambda d: d.kernels)
@@ -111,7 +121,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return blamed("load", "alloc")(d) - (start(d) - d.slow_launch_ns)
 
     def launch(d: DeviceTimeline) -> float:
-        return blamed("launch")(d) - d.slow_launch_ns
+        return max(0.0, blamed("launch")(d) - d.slow_launch_ns - d.optimizer_launch_ns)
 
     parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
 
@@ -122,9 +132,12 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return blamed("queued")(d) - transition(d)
 
     def host_code(d: DeviceTimeline) -> float:
-        return blamed(*_IDLE["idle.host"])(d) - d.loading_ns
+        return max(0.0, blamed(*_IDLE["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
 
-    parts |= {"idle.launch": launch, "idle.host": host_code}
+    def optimizer(d: DeviceTimeline) -> float:
+        return float(d.optimizer_launch_ns + d.optimizer_host_ns)
+
+    parts |= {"idle.launch": launch, "idle.host": host_code, "idle.optimizer": optimizer}
     parts |= {"idle.loader": lambda d: float(d.loading_ns), "idle.loader_own": lambda d: float(d.loading_own_ns)}
     parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
     out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}

@@ -70,7 +70,9 @@ def summarise(b: Bundle) -> Summary:
     """Return what every report begins with; each number in it is a sum over listed findings or workloads."""
     doc = b.view
     frame, items = doc["frame"], todo_items(b.todo, doc)
-    total, dark = frame["duration_ns"], undiagnosed_time(doc)
+    total, dark, blind = frame["duration_ns"], undiagnosed_time(doc), missing_counters(doc)
+    first = unjudged(frame, dark)
+    above = first["collect"] if first else frame["collect_all"] or (blind[0]["collect"] if blind else None)
 
     def amount(ns: float | None) -> AmountEntry:
         return {"ns": ns, "share": ns / total if total and ns is not None else None}
@@ -88,11 +90,11 @@ def summarise(b: Bundle) -> Summary:
         "first": [c for c in items[:TOP_ITEMS] if not is_insignificant(c)],
         "small": bool(items[:TOP_ITEMS]) and is_insignificant(items[:TOP_ITEMS][-1]),
         "markers": WorkloadsByTime(doc, {name: c["title"] for name, c in b.causes.items()}),
-        "blind": missing_counters(doc),
+        "blind": blind,
         "waiting": len({r for spot in doc["blind_spots"] for r in spot["rules"]}),
         "headline": headline(doc, items, b.item, accepted=len(items) < len(b.todo)),
-        "unjudged": unjudged(frame, dark),
-        "timeline": timeline(frame),
+        "unjudged": first,
+        "timeline": timeline(frame, (above,)),
         "dark": dark,
         "finished": time_at_limit(doc),
         "collect_all": frame["collect_all"],

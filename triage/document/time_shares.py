@@ -13,7 +13,9 @@ MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA
 MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
 IDLE = "idle"
 MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
-MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger undiagnosed share of the time comes before everything else
+MIN_UNDIAGNOSED_SHARE = (
+    0.2  # heuristic: a larger undiagnosed share of the time comes before everything else, or a list that saves less
+)
 
 
 class UnjudgedEntry(TypedDict):
@@ -69,9 +71,10 @@ def time_by_verdict(doc: Result) -> list[VerdictEntry]:
 
 
 def is_unjudged(frame: FrameEntry) -> bool:
-    """True if much of the time is not diagnosed."""
+    """True if much of the time is not diagnosed, and of a timeline more than the to-do list saves."""
     total, ns = frame["duration_ns"], frame["time_by_verdict"]["not-diagnosed"]
-    return bool(total and ns and ns >= MIN_UNDIAGNOSED_SHARE * total)
+    least = frame["recoverable_ns"] or 0.0 if frame["timeline"] else 0.0
+    return bool(total and ns and ns >= MIN_UNDIAGNOSED_SHARE * total and ns > least)
 
 
 def unjudged(frame: FrameEntry, dark: UndiagnosedEntry | None) -> UnjudgedEntry | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import TypedDict
 
 from triage.document.entries import FrameEntry
@@ -44,8 +45,11 @@ class TimelineEntry(TypedDict):
     kernels: list[KernelEntry]
 
 
-def timeline(frame: FrameEntry) -> TimelineEntry | None:
-    """A trace at a glance: span, busy and idle time of all devices, idle time by cause, the longest gaps."""
+def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEntry | None:
+    """A trace at a glance: span, busy and idle time of all devices, idle time by cause, the longest gaps.
+
+    said: commands that the report has already shown, which no kernel repeats.
+    """
     devices = frame["timeline"]
     if not devices:
         return None
@@ -69,5 +73,5 @@ def timeline(frame: FrameEntry) -> TimelineEntry | None:
             if ns
         ],
         "gaps": sorted(gaps, key=lambda g: (-g["length_ns"], g["device"]))[:MAX_GAPS],
-        "kernels": frame["kernels"] or [],
+        "kernels": [k if k["profile"] not in said else {**k, "profile": None} for k in frame["kernels"] or ()],
     }  # fmt: skip

@@ -201,6 +201,8 @@ class _Workload:
         elif self.root:  # of many workloads only the largest findings are listed
             saves = f", saves ~{phrases.time(self.w['saved_ns'])}" if self.w["saved_ns"] else ""
             yield f"{word}: {self.root}{saves}; evidence: triage explain {self.w['id']} --on FILE"
+        elif self.w["verdict_class"] in ("fix", "suspect"):
+            yield "cause: an item of the whole capture"
         else:
             yield "cause: none shown"
         if self.item and (self.item["kernel_owner"] or "own") != "own":

@@ -316,6 +316,12 @@ METRICS = (
         "ns",
     ),
     _share(
+        "launch.of_span",
+        "Part of the span",
+        "",
+        "GPU time of all launches of the kernel over the span of a timeline",
+    ),
+    _share(
         "launch.start_share",
         "Start-up share",
         "low",

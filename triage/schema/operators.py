@@ -26,6 +26,14 @@ METRICS = (
         "low",
         "Share of the longest step in calls that load or compile code",
     ),
+    Metric("steps.count", "count", "Steps", "", "Steps of the framework's profiler in the trace", bounded=False),
+    Metric(
+        "steps.waiting",
+        "ratio",
+        "Data loader in a step",
+        "low",
+        "Median share of a step in which the loop waits for its data loader",
+    ),
     Metric(
         "optimizer.kernels",
         "count",
@@ -42,13 +50,6 @@ METRICS = (
         "Share of the devices' span: kernels launched by the optimizer",
     ),
     Metric(
-        "optimizer.idle",
-        "ratio",
-        "Idle in the optimizer",
-        "low",
-        "Share of the devices' span: idle between kernels launched by the optimizer",
-    ),
-    Metric(
         "optimizer.fused",
         "ratio",
         "Fused kernels of the optimizer",
@@ -58,8 +59,19 @@ METRICS = (
     _share("fp32", "FP32 products", "matrix products and convolutions in FP32"),
     _share("layout", "Layout conversions", "kernels that only change the layout of tensors"),
     _share("attention", "Unfused attention", "products and softmax of attention whose scores go through memory"),
-    _share("misaligned", "Misaligned products", "16-bit products with N or K no multiple of 8"),
+    _share("attention_products", "Products of unfused attention", "matrix products of that attention"),
+    _share("attention_least", "Products of unfused attention, least", "the same at the peak of their type"),
+    _share("misaligned", "Misaligned products", "16-bit products whose rows are no multiple of 16 bytes"),
     _share("misaligned_excess", "Misaligned products, excess", "their time above the rate of aligned products"),
+    _share("misaligned_most", "Misaligned products, above the roof", "their time above that at their roof"),
+    _share("elementwise_spare", "Passes to spare", "what goes if neighbouring passes over tensors of one size are one"),
+    Metric(
+        "operators.fp32_peak",
+        "ratio",
+        "FP32 peak over 16-bit peak",
+        "",
+        "Peak of FP32 over that of the device's matrix units in 16 bits",
+    ),
     _share("memory_bound", "Memory-bound products", "products whose least bytes outweigh their FLOPs"),
     _share(
         "product_excess", "Slow products", "16-bit products below half of their roof, time above seven tenths of it"

@@ -296,3 +296,60 @@ def test_few_operations_have_idle_causes_around_long_gaps_only() -> None:
     for pause, judged in ((200.0, False), (5_000.0, True)):
         table = _read([KERNEL, CALL, {**KERNEL, "ts": 30 + pause}])
         assert table.trace is not None and timeline.build(table.trace).has_judged_gaps is judged
+
+
+# --- work that was launched before the trace
+
+
+def _called(number: int, name: str, ts: float, dims: list[list[int]], kernel: str, grid: int) -> list[dict[str, Any]]:
+    types = ["c10::BFloat16"] * len(dims)
+    return [
+        _row("cpu_op", name, ts, 8, **{"Input Dims": dims, "Input type": types}),
+        _row("cuda_runtime", "cudaLaunchKernel", ts + 1, 5, correlation=number),
+        _row(
+            "kernel", kernel, ts + 20, 6, device=0, stream=7, correlation=number, grid=[grid, 1, 1], block=[128, 1, 1]
+        ),
+    ]
+
+
+def test_early_kernels_count_for_the_only_operator_that_launches_such() -> None:
+    early = [
+        _row("kernel", name, i, 1, device=0, stream=7, correlation=90 + i, grid=[grid, 1, 1], block=[128, 1, 1])
+        for i, (name, grid) in enumerate([("mul", 64), ("mul", 64), ("mul", 32), ("add", 64), ("other", 64)])
+    ]
+    shape = [[64, 64], [64, 64]]
+    rows = [
+        *early,
+        *_called(1, "aten::mul", 100, shape, "mul", 64),
+        *_called(2, "aten::add", 200, shape, "add", 64),
+        *_called(3, "aten::sub", 300, shape, "add", 64),  # whose the early one was nothing tells
+    ]
+    trace = _read(rows).trace
+    assert trace is not None
+    assert {o.name: (o.calls, o.ns, o.queued_ns) for o in trace.operators} == {
+        "aten::mul": (1, 6_000, 2_000), "aten::add": (1, 6_000, 0), "aten::sub": (1, 6_000, 0),
+    }  # fmt: skip
+
+
+def test_passes_in_a_row_over_tensors_of_one_size_have_time_to_spare() -> None:
+    shape = [[64, 64]]
+    rows = [
+        *_called(1, "aten::mul", 100, shape, "a", 1),
+        *_called(2, "aten::add", 200, shape, "b", 1),
+        *_called(3, "aten::tanh", 300, shape, "c", 1),
+        *_called(4, "aten::mm", 400, [[64, 64], [64, 64]], "d", 1),
+        *_called(5, "aten::neg", 500, shape, "e", 1),
+    ]
+    trace = _read(rows).trace
+    assert trace is not None
+    spare = {o.name: o.spare_ns for o in trace.operators}
+    assert spare == {"aten::mul": 4_000, "aten::add": 4_000, "aten::tanh": 4_000, "aten::mm": 0, "aten::neg": 0}
+
+
+@pytest.mark.parametrize(
+    ("strides", "lead"),
+    [([[50257, 1], [1024, 1]], (50257, 1024)), ([[1, 50257], [1024, 1]], (50257, 1024)), ([[2, 3], [8, 1]], (0, 8)), (None, (0, 0))],
+)  # fmt: skip
+def test_leading_dimensions_come_from_strides(strides: Any, lead: tuple[int, int]) -> None:
+    given = {"dims": [[64, 64], [64, 64]], "types": ["float", "float"], "strides": strides}
+    assert operator_work.work("aten::mm", given).lead == lead

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from triage.capture.arrays import Indices, Masks
-from triage.capture.timeline import collectives
+from triage.capture.timeline import collectives, optimizers
 from triage.capture.timeline.gaps import Gaps, find
 from triage.capture.timeline.spans import Union, shared_out, spread, union
 from triage.capture.trace_nouns import (
@@ -143,11 +143,19 @@ def _device(
 
     shown = (computing, copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
     _communication(made, trace, rows, start, end)
+    call = ops.call[rows[kernels]]
+    made.called = int((call >= 0).sum())
+    made.graph_nodes = int(_graphs(trace.calls)[call[call >= 0]].sum())
+    paged = to_host & ops.pageable[rows] & (size >= SMALL)
+    of_paged = directed(paged)
+    made.pageable_ns, made.pageable_bytes = of_paged.length, int(size[paged].sum())
+    made.pageable_alone_ns = of_paged.length - of_paged.shared(unions["computing"])
     if trace.loading is not None and HOST in blamed:
         waits = union(*trace.loading)
         idle = np.minimum(blamed[HOST], waits.until(gaps.end) - waits.until(gaps.start))
         made.loading_ns = int(idle.sum())
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
+    optimizers.enter(made, trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
         call = ops.call[gaps.ended_by]
         slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
@@ -169,6 +177,13 @@ def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, start: Ind
     made.compute_ns, made.comm_ns = compute.length, comm.length
     made.exposed_comm_ns = comm.length - comm.shared(compute)
     made.exposed_copy_ns = copies.length - copies.shared(both)
+
+
+def _graphs(calls: Calls) -> Masks:
+    """True for calls that launch a graph."""
+    named = np.array(["GraphLaunch" in n for n in calls.names] + [False], dtype=bool)  # the last is no call
+    found: Masks = named[calls.name]
+    return found
 
 
 def _shares(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:

@@ -14,6 +14,7 @@ from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, ne
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
+from triage.ground.units import show
 
 NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
@@ -240,6 +241,9 @@ def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str
         table.quality.append(Quality("rows-left-out", f"{plural(left, 'row')} without readable times or values"))
     trace = table.trace
     assert trace is not None
+    if early := sum(o.queued_ns for o in trace.operators):
+        text = f"{show(float(early), 'ns')} of kernels launched before the trace count in shares of the operators with equal kernel, grid and block, not in their calls and times"
+        table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)

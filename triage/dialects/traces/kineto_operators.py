@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from triage.capture.arrays import Indices
-from triage.capture.trace_nouns import LAUNCH, Calls, Operations, Operator
+from triage.capture.arrays import Floats, Indices
+from triage.capture.trace_nouns import LAUNCH, PASSES, Calls, Operations, Operator
 from triage.dialects.traces import kineto, operator_work
 from triage.dialects.traces.kineto import Columns
+from triage.dialects.traces.operator_work import Work
+
+_LOOKS = (8, 9, 10, *range(13, 19))  # columns of work: name, bytes, way, grid and block
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
@@ -22,12 +25,13 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
     thread = kineto.threads(columns, columns.operators)
     call = np.where(ops.call >= 0, ops.call, _named(columns, calls))
+    early = np.flatnonzero(call < 0)
     rows = np.flatnonzero(call >= 0)
     inside = innermost(start, end, thread, calls.thread[call[rows]], calls.start[call[rows]])
     rows, inside = rows[inside >= 0], inside[inside >= 0]
     made = [operator_work.work(*s) for s in columns.signatures]
     # signatures that differ in what does not matter here are one operator
-    groups: dict[tuple[str, operator_work.Work], int] = {}
+    groups: dict[tuple[str, Work], int] = {}
     group = np.array(
         [groups.setdefault((s[0], w), len(groups)) for s, w in zip(columns.signatures, made, strict=True)],
         dtype=np.int64,
@@ -37,6 +41,8 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     order = np.argsort(mine_of, kind="stable")
     bounds = np.searchsorted(mine_of[order], np.arange(len(groups) + 1))
     lasted = ops.end - ops.start
+    queued = _queued(columns, early, rows, mine_of, len(groups), lasted)
+    spare = _spare(columns, inside, mine_of, [w for _, w in groups], lasted[rows])
     out = []
     for (name, w), number in groups.items():
         part = order[bounds[number] : bounds[number + 1]]
@@ -48,10 +54,49 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
             Operator(
                 name=name, kind=w.kind, type=w.type, dims=w.dims, calls=len(np.unique(inside[part])),
                 ns=int(lasted[mine].sum()), kernels=_names(columns, ops.name[mine], times),
-                flops=w.flops, bytes=w.bytes, batch=w.batch, m=w.m, n=w.n, k=w.k,
+                flops=w.flops, bytes=w.bytes, batch=w.batch, m=w.m, n=w.n, k=w.k, lead=w.lead,
+                queued_ns=int(queued[number]), spare_ns=int(spare[part].sum()),
             )
         )  # fmt: skip
     return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
+
+
+def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, many: int, lasted: Indices) -> Indices:
+    """Per group the time of work that was launched before the trace began, and that no other group's work looks like.
+
+    early: that work; rows, group: work whose operator is known. Alike are those of one name, grid, block, size and way.
+    """
+    out = np.zeros(many, dtype=np.int64)
+    cell = columns.work.column
+    rows, group = (side[np.isin(cell(8)[rows], cell(8)[early])] for side in (rows, group))
+    if not len(early) or not len(rows):
+        return out
+    both = np.concatenate([rows, early])
+    looks = np.stack([np.nan_to_num(cell(i)[both].astype(np.float64), nan=-1.0) for i in _LOOKS], axis=1)
+    look = np.unique(looks, axis=0, return_inverse=True)[1].reshape(-1)
+    least = np.full(look.max() + 1, many, dtype=np.int64)
+    most = np.full(look.max() + 1, -1, dtype=np.int64)
+    np.minimum.at(least, look[: len(rows)], group)
+    np.maximum.at(most, look[: len(rows)], group)
+    owner = np.where(least == most, most, -1)[look[len(rows) :]]
+    np.add.at(out, owner[owner >= 0], lasted[early[owner >= 0]])
+    return out
+
+
+def _spare(columns: Columns, inside: Indices, group: Indices, works: list[Work], lasted: Indices) -> Floats:
+    """Of each row of work the ns that one pass would save, were the row of passes over tensors of one size that it stands in one."""
+    size = np.array([w.elements if w.kind in PASSES else 0 for w in works])
+    calls, first = np.unique(inside, return_index=True)
+    thread, start = columns.operators.column(3)[calls], columns.operators.column(0)[calls]
+    order = np.lexsort((start, thread))
+    mine, whose = size[group[first[order]]], thread[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (mine[1:] != mine[:-1]) | (whose[1:] != whose[:-1]) | (mine[1:] == 0)
+    run = np.cumsum(fresh) - 1
+    length = np.ones(len(calls))
+    length[order] = np.bincount(run, minlength=1)[run] if len(run) else 1.0
+    found: Floats = lasted * (1 - 1 / length[np.searchsorted(calls, inside)])
+    return found
 
 
 def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 SIZES = {
@@ -36,7 +36,7 @@ _KIND_RES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern i
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One call of an operator. flops, bytes: None where they are not known; batch, m, n, k: of a product, 0 elsewhere."""
+    """One call of an operator. flops, bytes: None where they are not known; batch, m, n, k, lead: of a product, 0 elsewhere."""
 
     kind: str
     type: str = ""
@@ -47,24 +47,47 @@ class Work:
     m: int = 0
     n: int = 0
     k: int = 0
+    elements: int = 0  # of the largest argument
+    lead: tuple[int, int] = field(default=(0, 0), compare=False)  # calls that differ in it alone are one operator's
 
 
 def work(name: str, arguments: dict[str, Any]) -> Work:
-    """The work of an operator; arguments: `dims`, `types` and `plain` as a trace lists them."""
+    """The work of an operator; arguments: `dims`, `types`, `strides` and `plain` as a trace lists them."""
     kind = next((kind for kind, pattern in _KIND_RES if pattern.search(name)), "other")
     tensors = _tensors(arguments)
     if not tensors:
         return Work(kind)
     shown = ", ".join("×".join(map(str, dims)) for dims, _ in tensors[:4])
-    largest = max(tensors, key=lambda t: math.prod(t[0]))[1]
+    size, largest = max(((math.prod(dims), type_) for dims, type_ in tensors), key=lambda t: t[0])
     known = _FORMULAS.get(kind, lambda _name, _tensors, _plain: None)(name, tensors, _texts(arguments.get("plain")))
     if known is None:
-        return Work(kind, largest, shown)
+        return Work(kind, largest, shown, elements=size)
     if kind == "matmul":  # the bias may have any shape
         _, _, batch, m, n, k = known
         front = f"{batch}×" if batch > 1 else ""
         shown = f"{front}{m}×{k}, {front}{k}×{n}"
-    return Work(kind, largest, shown, *known)
+    return Work(kind, largest, shown, *known, elements=size, lead=_lead(arguments) if kind == "matmul" else (0, 0))
+
+
+def _lead(arguments: dict[str, Any]) -> tuple[int, int]:
+    """Elements from row to row of a product's two operands, in the order that memory holds them; 0 where strides do not tell.
+
+    Of a transposed operand that is its number of rows: the dims alone do not show it.
+    """
+    dims, strides = arguments.get("dims"), arguments.get("strides")
+    if not isinstance(dims, list) or not isinstance(strides, list):
+        return 0, 0
+    known = [s for d, s in zip(dims, strides, strict=False) if isinstance(d, list) and len(d) in (2, 3)]
+    found = [_row(s) for s in known[-2:]]
+    return (found[0], found[1]) if len(found) == 2 else (0, 0)
+
+
+def _row(strides: Any) -> int:
+    """The longer stride of a matrix whose shorter one is 1, 0 elsewhere."""
+    if not isinstance(strides, list) or len(strides) < 2 or any(type(s) is not int for s in strides[-2:]):
+        return 0
+    short, long = sorted(strides[-2:])
+    return long if short == 1 < long < 1 << 40 else 0
 
 
 def size_of(type_: str) -> int:

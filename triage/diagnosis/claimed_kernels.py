@@ -1,0 +1,67 @@
+"""Kernels and copies whose time a finding of the whole capture rests on, so that it is not called undiagnosed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from triage.capture.arrays import Codes
+from triage.capture.capture import Capture
+from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
+from triage.devices import Peaks
+from triage.diagnosis import operator_facts
+from triage.diagnosis.root_causes import CauseIndex, CauseTable
+from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
+from triage.rulebook.packs import Rulebook
+
+
+def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
+    """Turn undiagnosed kernels of roots among what fired on the whole capture into what is to fix, or suspected."""
+    if capture.table.trace is None:
+        return
+    roots = [
+        row.rule[0]
+        for cause, row in whole.rows.items()
+        if row.root[0] and row.likely[0] > 0 and not index.verdict[cause]
+    ]
+    if not roots:
+        return
+    names = _names(capture.table.trace, capture.device.peaks if capture.device else None)
+    for rule in sorted(roots, key=lambda rule: bool(index.is_suspect[rule])):
+        mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
+        if mine:
+            here = np.isin(capture.names.astype(str), sorted(mine)) & (verdict == NOT_DIAGNOSED)
+            verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
+
+
+def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
+    """Metric -> names of the kernels and copies whose time it is a share of."""
+    out = {m: _mostly(mine, trace.operators) for m, mine in operator_facts.about(trace, peaks).items()}
+    fp32, layout = (
+        frozenset(n for n in trace.names if pattern.search(n))
+        for pattern in (operator_facts.fp32_kernels(peaks), operator_facts.LAYOUT_RE)
+    )
+    ops = trace.operations
+    bus = (ops.kind == COPY) & ((ops.way == TO_DEVICE) | (ops.way == FROM_DEVICE))
+    copies, paged = (
+        frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable)
+    )
+    return out | {
+        "operators.fp32": out["operators.fp32"] | fp32,
+        "operators.layout": layout,
+        "timeline.pageable_alone": paged,
+        "timeline.bus_alone": copies,
+        "timeline.hideable": copies,
+    }
+
+
+def _mostly(mine: Iterable[Operator], every: Iterable[Operator]) -> frozenset[str]:
+    """Kernels of some operators that no others use as much."""
+    used, all_used = Counter[str](), Counter[str]()
+    for o in every:
+        all_used.update(dict.fromkeys(o.kernels, o.all_ns))
+    for o in mine:
+        used.update(dict.fromkeys(o.kernels, o.all_ns))
+    return frozenset(name for name, ns in used.items() if 2 * ns >= all_used[name])
