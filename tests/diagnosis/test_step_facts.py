@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from triage.capture.timeline.device_steps import device_steps
 from triage.capture.trace_nouns import KERNEL, LAUNCH, LOAD, Calls, Operations, Step, Trace
 from triage.diagnosis.step_facts import step_facts
 
@@ -52,3 +53,21 @@ def test_kernels_of_the_optimizer_are_those_launched_in_it() -> None:
         assert found == {
             "optimizer.kernels": 50, "optimizer.fused": fused, "optimizer.time": 0.1, "optimizer.idle": 0.098,
         }  # fmt: skip
+
+
+def test_a_host_that_runs_ahead_makes_no_step_uneven() -> None:
+    """Three steps of ten kernels in a queue: the host enters them in 12 us and waits in the last one."""
+    trace = _trace([0, 1, 2, 4, 5, 6, 8, 9, 10])
+    trace.operations.start = np.arange(9) * 100 * US + 5 * US
+    trace.operations.end = trace.operations.start + 95 * US
+    host = [Step(f"ProfilerStep#{i}", i * 4 * US, (i * 4 + 3) * US) for i in range(3)]
+    host[2] = Step("ProfilerStep#2", 8 * US, 905 * US)
+    trace.steps = device_steps(trace, host)
+    assert [s.ns for s in trace.steps] == [300 * US, 300 * US, 305 * US]
+    assert step_facts(trace, 900_000)["steps.variance"][0] < 1.05
+
+
+def test_a_step_that_waits_for_the_host_is_long_on_the_device_too() -> None:
+    trace = _trace([10, 110, 390])
+    host = [Step(f"ProfilerStep#{i}", a * US, b * US) for i, (a, b) in enumerate(((0, 100), (100, 200), (200, 450)))]
+    assert device_steps(trace, host) == host
