@@ -101,9 +101,10 @@ def _head(b: Bundle) -> Iterator[str]:
 
 
 def _item(i: ItemEntry) -> str:
-    """`1. bus-traffic ~28.3 ms (medium confidence)`."""
+    """`1. bus-traffic ~28.3 ms (suspected, medium confidence)`."""
     saved = phrases.saving(i["saved_ns"], i["fraction"])
-    return f"{i['rank']}. {i['cause']} ~{saved} ({i['confidence']} confidence)"
+    suspected = "suspected, " if i["verdict_class"] == "suspect" else ""
+    return f"{i['rank']}. {i['cause']} ~{saved} ({suspected}{i['confidence']} confidence)"
 
 
 def _whole(b: Bundle) -> Iterator[str]:

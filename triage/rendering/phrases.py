@@ -208,6 +208,11 @@ def budget(e: BudgetEntry) -> str:
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
+def advised(verdict_class: str) -> str:
+    """Label of what to do: `Fix`, of a suspect `Try`."""
+    return HEADS.attempt if verdict_class == "suspect" else HEADS.fix
+
+
 def chain(c: TodoItem) -> str:
     """`Wave slots used 40.1 % → memory latency-bound (Stall: 66.0 %)`: root first, one number per link; "" for one link.
 
@@ -216,7 +221,7 @@ def chain(c: TodoItem) -> str:
     links = c["chain"]
     if len(links) < 2:
         return ""
-    root = links[0]["number"] if links[0]["number"] and links[0]["title"] == c["title"] else ""
+    root = links[0]["number"] if links[0]["number"] and links[0]["cause"] == c["cause"] else ""
     named = [lower_first(x["title"]) + (f" ({x['number']})" if x["number"] else "") for x in links]
     return " → ".join([root, *named[1:]] if root else named)
 

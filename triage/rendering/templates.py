@@ -184,6 +184,7 @@ class Phrases:
     where = staticmethod(phrases.where)
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
+    advised = staticmethod(phrases.advised)
     saves = staticmethod(phrases.saves)
     back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)

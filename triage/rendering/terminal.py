@@ -181,7 +181,7 @@ class _Page:
                 self._labelled(HEADS.why, chain)
             else:
                 self.say(clean(c["message"]), indent=4)
-            self._labelled(HEADS.fix, clean(c["action"]), "green")
+            self._labelled(phrases.advised(c["verdict_class"]), clean(c["action"]), "green")
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
