@@ -21,7 +21,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
-from triage.diagnosis.verdicts import verdicts
+from triage.diagnosis.verdicts import enter_copies, verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
 from triage.ground.phrasing import as_written, plural
@@ -122,6 +122,7 @@ class Diagnoser:
         if self.frame:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
+        enter_copies(verdict, capture.kinds, whole, self.cause_index)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture, number, firings, limiter, band, verdict, leaders, ledger.total, frame, whole, every, known, rules

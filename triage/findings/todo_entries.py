@@ -105,7 +105,8 @@ def _entry(
 def _verdict(d: Diagnosis, item: Item, f: FindingEntry) -> int:
     """FIX where the evidence is measured and the fix saves something at least; without times that of the worst workload."""
     low = item.low_ns if item.low_ns == item.low_ns else (f["gain"] or {"low": 0.0})["low"] or 0.0
-    return SUSPECT if d.cause_index.is_suspect[item.rule] or low <= 0 else FIX
+    unsure = low <= 0 and not d.cause_index.once[item.cause]
+    return SUSPECT if d.cause_index.is_suspect[item.rule] or unsure else FIX
 
 
 def general(cause: Cause, view: View) -> list[str]:

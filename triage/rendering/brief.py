@@ -24,7 +24,7 @@ from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.document.time_shares import time_by_verdict
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
-from triage.rendering import phrases
+from triage.rendering import phrases, timeline_phrases
 from triage.rendering.brief_timeline import operators, timeline
 from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
@@ -88,7 +88,7 @@ def _head(b: Bundle) -> Iterator[str]:
     yield f"total: {phrases.time(frame['duration_ns'])} in {plural(frame['workloads'], b.item)}"
     if verdicts := phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
-    for text in (phrases.steps(frame["steps"]), phrases.ranks(frame["ranks"])):
+    for text in (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
     yield from timeline(frame["timeline"] or {})

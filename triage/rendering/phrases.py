@@ -21,44 +21,12 @@ from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, UndiagnosedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
-from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
-from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
-
-WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
-
-
-def gap_reason(g: GapEntry) -> str:
-    """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
-    name = GAP_WORDS[g["cause"]].name
-    return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
-
-
-def steps(entries: Sequence[StepEntry] | None) -> str:
-    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
-    if not entries:
-        return ""
-    from statistics import median  # takes milliseconds to import, and only traces have steps
-
-    worst = max(entries, key=lambda e: e["ns"])
-    if len(entries) == 1:
-        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
-    return f"{len(entries):,} steps: median {time(median(e['ns'] for e in entries))}, slowest {clean(worst['name'])} {time(worst['ns'])}"
-
-
-def ranks(entries: Sequence[RankEntry] | None) -> str:
-    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
-    if not entries:
-        return ""
-    late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
-    waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
-    all_of = sum(r["last"] for r in entries)
-    return f"{len(entries):,} ranks: rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; {', '.join(waits)}"
 
 
 def time(ns: float | None) -> str:

@@ -20,7 +20,7 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, next_captures, phrases, terminal_bars
+from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MOST_MARKERS, frames, frames_table
@@ -215,12 +215,8 @@ class _Page:
         self.title(HEADS.timeline)
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
-            busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0)
-            self.say(
-                f"device {key}{name}: {phrases.time(d['span_ns'])}, busy {busy}, idle {phrases.time(d['idle_ns'])} in "
-                f"{plural(d['gap_count'], 'gap')}; {plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}",
-                indent=2,
-            )
+            work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
+            self.say(f"device {key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
             self.say(
                 "idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2
@@ -230,11 +226,14 @@ class _Page:
             call = f" ({clean(g['call'])})" if g["call"] else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
-                f"{phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
+                f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
             )
-        for line in (phrases.steps(self.doc["frame"]["steps"]), phrases.ranks(self.doc["frame"]["ranks"])):
+        for line in (
+            timeline_phrases.steps(self.doc["frame"]["steps"]),
+            timeline_phrases.ranks(self.doc["frame"]["ranks"]),
+        ):
             if line:
                 self.say(line, indent=2)
         for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:

@@ -7,7 +7,7 @@ from triage.schema._metric import Metric
 
 
 def _share(name: str, label: str, meaning: str) -> Metric:
-    return Metric(f"operators.{name}", "ratio", label, "low", f"Share of the devices' span: {meaning}")
+    return Metric(f"operators.{name}", "ratio", label, "low", f"Share of device time: {meaning}")
 
 
 METRICS = (
@@ -39,14 +39,14 @@ METRICS = (
         "ratio",
         "Time of the optimizer's kernels",
         "low",
-        "Share of the devices' span: kernels launched by the optimizer",
+        "Share of device time: kernels launched by the optimizer",
     ),
     Metric(
         "optimizer.idle",
         "ratio",
         "Idle in the optimizer",
         "low",
-        "Share of the devices' span: idle between kernels launched by the optimizer",
+        "Share of device time: idle between kernels launched by the optimizer",
     ),
     Metric(
         "optimizer.fused",

@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
-from triage.rendering import phrases
+from triage.rendering import timeline_phrases
 from triage.rendering.html.bars import hatched
 
 WIDTH, ROW = 1060, 26
@@ -34,8 +34,7 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
         scale = max(top, 1e-4)
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
         rows.append(_row(f"idle, to {percent(min(scale, 1.0))}", bars, scale))
-    busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0.0)
-    told = f"Device {key}: busy {busy} of {phrases.time(d['span_ns'])}, idle {phrases.time(d['idle_ns'])}"
+    told = f"Device {key}: {timeline_phrases.device(d)}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
 
 
