@@ -97,6 +97,16 @@ class _Page:
         """A wrapped paragraph."""
         self.console.print(self._indented(text, style, indent) if indent else Text(text, style))
 
+    def command(self, text: str) -> None:
+        """A command on one line, however long: what a window breaks is copied whole, what a report breaks is not.
+
+        Instructions for a program with windows are sentences, and wrapped.
+        """
+        if next_captures.COMMAND_RE.match(text):
+            self.console.print(Text(clean(text), "cyan"), soft_wrap=True)
+        else:
+            self.say(clean(text), "cyan", 4)
+
     def _indented(self, text: str, style: str, indent: int) -> Table:
         grid = Table.grid(padding=0)
         # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
@@ -122,7 +132,7 @@ class _Page:
         if self.s["unjudged"]:
             self.say(phrases.unjudged(self.s), "yellow")
             if self.s["unjudged"]["collect"]:
-                self.say(clean(self.s["unjudged"]["collect"]))
+                self.command(self.s["unjudged"]["collect"])
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=LABEL)
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
@@ -236,9 +246,11 @@ class _Page:
         ):
             if line:
                 self.say(line, indent=2)
-        for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
+        above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
+        profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
+        for k in profiled[: None if self.full else 2]:
             self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
-            self.say(clean(k["profile"]), "cyan", 4)
+            self.command(k["profile"])
 
     def markers(self) -> None:
         """Markers by self time, each with its limiter, root cause and saving."""
@@ -357,7 +369,7 @@ class _Page:
         for text, command in steps:
             self.say(text, indent=2)
             if command:
-                self.say(clean(command), "cyan", 4)
+                self.command(command)
 
     def quality(self) -> None:
         """Notes on the quality of the data."""
