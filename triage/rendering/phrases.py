@@ -19,7 +19,7 @@ from triage.document.entries import (
 )
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, UndiagnosedEntry, VerdictEntry
+from triage.document.time_shares import IDLE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
@@ -91,7 +91,7 @@ def unjudged(s: Summary) -> str:
     what += "counters missing." if u["collect"] else "no measured cause."
     if u["top"]:
         what += f" {said(u['top']['unit'])} at {number(u['top']['pct'], '%')} of peak; whether its work is needed is not known."
-    return what + (" Collect first:" if u["collect"] else "")
+    return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
 def dark(u: UndiagnosedEntry) -> str:
@@ -108,9 +108,15 @@ def dark(u: UndiagnosedEntry) -> str:
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
-    if u["collect"]:
-        sentences.append("Collect:")
+    sentences += filter(None, [stated_needs(u), "Collect:" if u["collect"] else ""])
     return " ".join(sentences)
+
+
+def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
+    """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
+    if u is None or u["top"] is None or voice().item != "kernel":
+        return ""
+    return "Stating what it must move or compute decides: --needs NAME=537MB or NAME=137GFLOP."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:
@@ -178,7 +184,8 @@ def budget(e: BudgetEntry) -> str:
 
 def advised(verdict_class: str) -> str:
     """Label of what to do: `Fix`, of a suspect `Try`."""
-    return HEADS.attempt if verdict_class == "suspect" else HEADS.fix
+    words: tuple[str, str] = (HEADS.fix, HEADS.attempt)
+    return words[verdict_class == "suspect"]
 
 
 def chain(c: TodoItem) -> str:

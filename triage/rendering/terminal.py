@@ -250,7 +250,7 @@ class _Page:
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
             self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
-            self.command(k["profile"])
+            self.command(k["profile"] or "")
 
     def markers(self) -> None:
         """Markers by self time, each with its limiter, root cause and saving."""

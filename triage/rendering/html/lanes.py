@@ -11,6 +11,7 @@ from triage.rendering import timeline_phrases
 from triage.rendering.html.bars import hatched
 
 WIDTH, ROW = 1060, 26
+LEAST = 0.05  # height of a bar that is drawn; a lane without one is left out
 # lane -> (label, class of its bars)
 _LANES = {
     "kernels": ("kernels", "op-kernel"),
@@ -26,7 +27,8 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
     A drawing is stretched to the window and holds no text: labels stay readable on a phone.
     """
     found = d["lanes"]
-    rows = [_row(label, [(found[lane], look, "")], 1.0) for lane, (label, look) in _LANES.items() if lane in found]
+    seen = {lane: shares for lane, shares in found.items() if max(shares) * ROW >= LEAST}
+    rows = [_row(label, [(seen[lane], look, "")], 1.0) for lane, (label, look) in _LANES.items() if lane in seen]
     idle = [(cause, found[cause]) for cause in GAP_WORDS if cause in found]
     if idle:
         # a part that is wholly idle fills its row; where none nearly is, the scale is stretched and says so
@@ -48,7 +50,7 @@ def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> 
         path = []
         for i, share in enumerate(shares):
             height = share / scale * ROW
-            if height >= 0.05:
+            if height >= LEAST:
                 path.append(f"M{i * width:.1f} {ROW - under[i]:.1f}h{width:.2f}v-{height:.1f}h-{width:.2f}z")
                 under[i] += height
         if path:
