@@ -25,7 +25,15 @@ def date(at: int) -> str:
 
 def chart(points: Sequence[Point], moved: Sequence[Moved]) -> dict[str, Any]:
     """What the template draws; empty lists without points."""
-    size = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "foot": HEIGHT - FOOT, "zero": "0"}
+    size = {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": LEFT,
+        "right": WIDTH - RIGHT,
+        "top": TOP,
+        "foot": HEIGHT - FOOT,
+        "zero": "0",
+    }
     if not points:
         return {**size, "marks": [], "dots": [], "points": "", "steps": [], "names": []}
     marks = ticks(min(p["low"] for p in points), max(p["high"] for p in points))
