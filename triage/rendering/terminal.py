@@ -145,7 +145,7 @@ class _Page:
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"]))
+            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
         if self.s["duration_ns"]:
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
             grid.add_row(HEADS.time, bar)
@@ -154,7 +154,7 @@ class _Page:
         # a bar of "unknown", or of next to nothing, repeats the line above
         if any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.legend(known))
+            grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
