@@ -94,7 +94,7 @@ def unjudged(s: Summary) -> str:
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
-def dark(u: UndiagnosedEntry) -> str:
+def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
@@ -108,7 +108,7 @@ def dark(u: UndiagnosedEntry) -> str:
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
-    sentences += filter(None, [stated_needs(u), "Collect:" if u["collect"] else ""])
+    sentences += filter(None, [stated_needs(u), "Collect:" if u["collect"] and command else ""])
     return " ".join(sentences)
 
 

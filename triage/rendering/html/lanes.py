@@ -11,7 +11,8 @@ from triage.rendering import timeline_phrases
 from triage.rendering.html.bars import hatched
 
 WIDTH, ROW = 1060, 26
-LEAST = 0.05  # height of a bar that is drawn; a lane without one is left out
+LEAST = 0.05  # height of a bar that is drawn
+SEEN = 0.02  # share of a part from which on a bar is seen; a lane without one is left out
 # lane -> (label, class of its bars)
 _LANES = {
     "kernels": ("kernels", "op-kernel"),
@@ -27,7 +28,7 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
     A drawing is stretched to the window and holds no text: labels stay readable on a phone.
     """
     found = d["lanes"]
-    seen = {lane: shares for lane, shares in found.items() if max(shares) * ROW >= LEAST}
+    seen = {lane: shares for lane, shares in found.items() if lane == "kernels" or max(shares) >= SEEN}
     rows = [_row(label, [(seen[lane], look, "")], 1.0) for lane, (label, look) in _LANES.items() if lane in seen]
     idle = [(cause, found[cause]) for cause in GAP_WORDS if cause in found]
     if idle:
