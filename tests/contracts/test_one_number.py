@@ -205,7 +205,7 @@ def test_every_format_of_every_sample_says_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"), [({"top": 3}, "--top 3"), ({"min_gain": 0.03}, "--min-gain 3 %"), ({"top": 0}, "--top 0")]
+    ("chosen", "said"), [({"top": 3}, "--top 3"), ({"min_gain": 0.03}, "--min-gain 3%"), ({"top": 0}, "--top 0")]
 )
 def test_filters_choose_items_and_say_what_they_leave_out(chosen: dict[str, Any], said: str) -> None:
     path = str(ROOT / "sample_captures" / "gpu-trace" / "demo_frame")

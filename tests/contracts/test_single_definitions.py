@@ -29,7 +29,7 @@ OTHERS = {
     ("diagnosis/operator_facts.py", 0.8): "share of DRAM's peak that good copies reach",
     ("products/compare/match.py", 0.6): "how alike two names are",
     ("rendering/html/drawings.py", 0.6): "pixels",
-    ("rendering/phrases.py", 0.95): "share of a saving that goes without saying",
+    ("rendering/timeline_phrases.py", 0.95): "share of a gap that its cause has to have as good as all of it",
     ("rulebook/packs.py", "write a number with its unit, such as 80%"): "an example of a unit",
     ("rulebook/rule.py", "a number with a unit, such as 80% or 32 byte"): "an example of a unit",
     ("products/compare/charts.py", 0.9): "nine in ten intervals fit the drawing",

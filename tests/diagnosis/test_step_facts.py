@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from triage.capture.timeline.device_steps import device_steps
 from triage.capture.timeline.trace_model import build
 from triage.capture.trace_nouns import KERNEL, LAUNCH, LOAD, Calls, Operations, Step, Trace
 from triage.diagnosis.step_facts import step_facts
@@ -73,3 +74,21 @@ def test_idle_time_before_kernels_of_a_loop_over_parameters(name: str, counts: b
     device = build(trace).devices[0]
     assert (device.optimizer_launch_ns > 0, device.optimizer_host_ns > 0) == (counts, counts)
     assert device.optimizer_launch_ns + device.optimizer_host_ns <= 15 * 8 * US
+
+
+def test_a_host_that_runs_ahead_makes_no_step_uneven() -> None:
+    """Three steps of ten kernels in a queue: the host enters them in 12 us and waits in the last one."""
+    trace = _trace([0, 1, 2, 4, 5, 6, 8, 9, 10])
+    trace.operations.start = np.arange(9) * 100 * US + 5 * US
+    trace.operations.end = trace.operations.start + 95 * US
+    host = [Step(f"ProfilerStep#{i}", i * 4 * US, (i * 4 + 3) * US) for i in range(3)]
+    host[2] = Step("ProfilerStep#2", 8 * US, 905 * US)
+    trace.steps = device_steps(trace, host)
+    assert [s.ns for s in trace.steps] == [300 * US, 300 * US, 305 * US]
+    assert step_facts(trace, 900_000)["steps.variance"][0] < 1.05
+
+
+def test_a_step_that_waits_for_the_host_is_long_on_the_device_too() -> None:
+    trace = _trace([10, 110, 390])
+    host = [Step(f"ProfilerStep#{i}", a * US, b * US) for i, (a, b) in enumerate(((0, 100), (100, 200), (200, 450)))]
+    assert device_steps(trace, host) == host

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import SAMPLES, bare_capture, diagnosis, generic, run
+from tests.conftest import SAMPLES, bare_capture, diagnose, diagnosis, generic, run
 from tests.helpers.reports import text
 from triage import api
 from triage.derive import View
 from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex
+from triage.document.todo_items import item_title
 from triage.ground.limiters import LEVELS, level
 from triage.ground.units import show
 from triage.rulebook import packs
@@ -63,7 +64,7 @@ def test_the_list_is_the_same_in_every_format(demo: Any) -> None:
         out = " ".join(re.sub(r"<[^>]*>", " ", text(demo, fmt)).replace("\\", "").split())
         at = 0
         for item in first:
-            title = " ".join(item["title"].split())
+            title = item_title(item)
             found = out.find(title, at)
             assert found >= 0, f"{fmt}: {title!r} is missing, or out of order"
             at = found
@@ -136,7 +137,8 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
         if leaders.cause[w] >= 0:
             row = known.rows[int(leaders.cause[w])]
             assert row.root[w] and not words.verdict[leaders.cause[w]]
-            assert leaders.likely[w] == row.likely[w] >= MIN_SAVING_SHARE
+            assert row.likely[w] >= MIN_SAVING_SHARE
+            assert leaders.likely[w] == (0 if words.once[leaders.cause[w]] else row.likely[w])
 
 
 @pytest.mark.slow
@@ -161,3 +163,11 @@ def test_a_promise_too_small_to_be_seen_is_a_finding_and_no_item(
     doc = api.diagnose(generic(tmp_path / "f.csv", [row | units])).to_dict()
     assert "SOL007" in [f["rule"] for f in doc["findings"]]
     assert [i["cause"] for i in doc["todo"]] == items
+
+
+def test_what_passes_once_is_in_no_sum(tmp_path: Any) -> None:
+    """A first call that loads code is named, and saves nothing from run to run."""
+    facts = {"gpu.time": 779.0, "gpu.time_max": 680.0, "gpu.time_median": 1.0, "frame.calls": 100}
+    result = diagnose(generic(tmp_path / "k.csv", [{"name": "kernel", **facts}]), "--device", "A100")
+    assert [(i["cause"], i["saved_ns"]) for i in result["todo"]] == [("cold-start", 0)]
+    assert result["frame"]["recoverable_ns"] == 0

@@ -133,7 +133,9 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
         assert t["fingerprint"] in body
         assert len(body.splitlines()) <= 40
-        for part in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
+        assert body.startswith(f"# {t['title']}\n\nOwner: ") and "**Budget:** not set" in body
+        assert ("**Try:**" if t["title"].startswith("Suspected ") else "**Fix:**") in body
+        for part in ("**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
             assert part in body
         evidence = json.loads(
             (tmp_path / "out" / next(f for f in t["files"] if f.endswith("evidence.json"))).read_text()
@@ -319,7 +321,8 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
         assert all(named)
         screen = body.partition("<details>")[0]
         assert len(screen.splitlines()) <= 25 and len(body.splitlines()) <= 40
-        assert all(word in screen for word in ("**Fix:**", "**Saves:**", "**In:**", "**Verify:**"))
+        assert "**Fix:**" in screen or "**Try:**" in screen
+        assert all(word in screen for word in ("**Saves:**", "**In:**", "**Verify:**"))
         # the cell of each row keeps line and column
         lines = [r for r in body.splitlines() if r.startswith("| `") and not r.startswith("| `the whole capture`")]
         assert (lines or t.cause["scope"] == "frame") and all(re.search(r":\d+, column ", r) for r in lines)

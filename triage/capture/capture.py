@@ -122,6 +122,7 @@ class Table:
     trace: Trace | None = None
     queues: tuple[float, Sequence[Lane]] = (0.0, ())
     collect: Callable[[list[str]], str] | None = None
+    selection: str = ""  # which of the workloads --marker left
     made_with: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
@@ -184,6 +185,7 @@ class Capture:
     frames: Floats | None = None
     spreads: Sequence[Spread] = ()
     collect: Callable[[list[str]], str] | None = None
+    selection: str = ""  # which of the workloads --marker left
     timeline: Timeline | None = None  # with it, exclusive time is shared out where several workloads ran at once
 
     def __len__(self) -> int:

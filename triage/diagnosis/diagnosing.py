@@ -21,7 +21,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
-from triage.diagnosis.verdicts import verdicts
+from triage.diagnosis.verdicts import enter_copies, verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
 from triage.ground.phrasing import as_written, plural
@@ -74,7 +74,9 @@ class Diagnoser:
             order = [*first, *rest][: min(listed, DEFAULT_LISTED if total > LIST_ALL_UP_TO else LIST_ALL_UP_TO)]
         else:
             order = [*first, *rest[: top - len(kept)]]
-        chosen = [f"--min-gain {as_written(min_gain, 'ratio')}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
+        chosen = [f"--min-gain {as_written(min_gain, 'ratio').replace(' ', '')}"] * (min_gain > 0) + [
+            f"--top {top}"
+        ] * (top is not None)
         notes = _left_out(items, kept, total - len(order), total, chosen)
         return Diagnosis(
             parts,
@@ -127,6 +129,7 @@ class Diagnoser:
             from triage.diagnosis.claimed_kernels import settle  # only traces need it
 
             settle(verdict, capture, whole, self.cause_index, self.book)
+        enter_copies(verdict, capture.kinds, whole, self.cause_index)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture, number, firings, limiter, band, verdict, leaders, ledger.total, frame, whole, every, known, rules

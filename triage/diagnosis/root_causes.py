@@ -26,6 +26,7 @@ Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
 COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
 MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
+COPIES = frozenset(("timeline.bus_alone", "frame.bus_copies"))  # time of the copies between host and device themselves
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
 # whose fix was measured; the bound or the middle of the interval did worse.
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
@@ -63,6 +64,7 @@ class CauseIndex:
         # for workloads whose units do not decide
         self.limiter = np.array([CLASSES.index(book.cause(name).limiter) for name in self.names] or [0], np.int8)
         self.verdict = np.array([book.cause(name).is_verdict for name in self.names] or [False])
+        self.once = np.array([book.cause(name).is_once for name in self.names] or [False])
         # evidence of the weakest grade names a suspect, not a fix
         self.is_suspect = np.array([r.gain is None or r.gain.confidence == "low" for r in book.rules] or [True])
         self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
@@ -70,6 +72,7 @@ class CauseIndex:
         # busy, unless both claim the same part of it
         self.of_idle = np.array([r.gain is not None and r.gain.scope == "idle" for r in book.rules] or [False])
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
+        self.of_copies = np.array([r.gain is not None and r.gain.time is not None and not COPIES.isdisjoint(r.gain.time.names) for r in book.rules] or [False])  # fmt: skip
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
@@ -114,6 +117,8 @@ class CauseIndex:
                     row.likely[ahead],
                     row.bound[ahead],
                 )
+        passing = np.flatnonzero((out.cause >= 0) & self.once[out.cause])
+        out.low[passing] = out.likely[passing] = out.bound[passing] = 0.0
         return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,9 +21,10 @@ def step_facts(trace: Trace, frame_ns: float) -> Facts:
     """Facts of a trace's steps; those that it has no ranges for are left out."""
     out: Facts = {}
     if len(trace.steps) >= MIN_STEPS:
-        worst, median = max(trace.steps, key=lambda s: s.ns), statistics.median(s.ns for s in trace.steps)
+        steps = [_from_first_work(trace, trace.steps[0]), *trace.steps[1:]]
+        worst, median = max(steps, key=lambda s: s.ns), statistics.median(s.ns for s in steps)
         if median > 0:
-            usual = min(trace.steps, key=lambda s: abs(s.ns - median))
+            usual = min(steps, key=lambda s: abs(s.ns - median))
             more = _busy(trace, worst) - _busy(trace, usual)
             text = (
                 f"{worst.name} {show(float(worst.ns), 'ns')}, median {show(float(median), 'ns')}; "
@@ -54,14 +56,19 @@ def _optimizer(trace: Trace, frame_ns: float) -> Facts:
     }
 
 
+def _from_first_work(trace: Trace, step: Step) -> Step:
+    """The first step from its first work on: what the host does before, as the profiler starts, no other step repeats."""
+    starts = trace.operations.start
+    later = starts[starts >= step.start]
+    return replace(step, start=min(int(later.min()), step.end)) if len(later) else step
+
+
 def _busy(trace: Trace, step: Step) -> int:
-    """Device time of the work that a step's calls started."""
-    ops, calls = trace.operations, trace.calls
-    mine = np.flatnonzero(ops.call >= 0)
-    begun = calls.start[ops.call[mine]]
-    mine = mine[(begun >= step.start) & (begun < step.end)]
-    mine = mine[np.argsort(ops.start[mine], kind="stable")]
-    return union(ops.start[mine], ops.end[mine]).length
+    """Time of a step in which a device works."""
+    ops = trace.operations
+    order = np.argsort(ops.start, kind="stable")
+    before, after = union(ops.start[order], ops.end[order]).until(np.array([step.start, step.end])).tolist()
+    return int(after - before)
 
 
 def _waiting(trace: Trace) -> float:

@@ -31,6 +31,9 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
             del local[item.cause]
         else:
             wide.remove(item)
+    once = [i for i in (*local.values(), *wide) if cause_index.once[i.cause]]
+    local = {cause: i for cause, i in local.items() if i not in once}
+    wide = [i for i in wide if i not in once]
     aside = {i.cause for i in local.values() if _is_aside(i, parts)}
     rest = sorted(local.values(), key=lambda i: (i.cause in aside, -_worth(i, total), i.cause))
     out: list[Item] = []
@@ -48,7 +51,8 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
             item = rest.pop(0)
         out.append(item)
         taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
-    return out
+    # what passes once per run is said, and saves nothing from run to run
+    return out + [replace(i, saved_ns=0 * i.saved_ns, low_ns=0 * i.low_ns, bound_ns=0 * i.bound_ns) for i in once]
 
 
 def _is_aside(item: Item, parts: Sequence[Part]) -> bool:

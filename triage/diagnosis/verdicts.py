@@ -1,6 +1,6 @@
 """One verdict per workload: to fix, suspected, not diagnosed, or at its hardware limit.
 
-A cause with measured evidence is a fix, one with weak evidence a suspect. Without a cause, silence is no health: the
+A cause with measured evidence is a fix, one with weak evidence, or whose fix may save nothing, a suspect. Without a cause, silence is no health: the
 workload is at its limit only where what decides was measured (deciding.toml) and a roof that no rewrite passes is reached,
 and not diagnosed everywhere else.
 """
@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.capture.arrays import Codes, Masks
+from triage.capture.arrays import Codes, Masks, Names
 from triage.derive import View
 from triage.diagnosis.limiter import Limits
-from triage.diagnosis.root_causes import CauseIndex, Leaders
+from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.ground.columns import anywhere
 from triage.ground.limiters import BANDS
 from triage.inference.rule_context import setting
@@ -62,6 +62,13 @@ def missing(view: View) -> Iterator[tuple[Group, Masks]]:
                 yield group, lacks
 
 
+def enter_copies(out: Codes, kinds: Names, whole: CauseTable, index: CauseIndex) -> None:
+    """Copies have no counters of their own: those that an item about the whole capture is about are suspects like it."""
+    blamed = any(row.root[0] and index.of_copies[row.rule[0]] and row.likely[0] > 0 for row in whole.rows.values())
+    if blamed:
+        out[(kinds == "copy") & (out == NOT_DIAGNOSED)] = SUSPECT
+
+
 def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, rows: slice) -> Codes:
     """Verdict per workload of a block: FIX to AT_LIMIT. rows: of the block in `leaders`."""
     rule = leaders.rule[rows]
@@ -78,5 +85,5 @@ def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, ro
     full = full | stated
     out[np.broadcast_to(full, view.size)] = AT_LIMIT
     led = leaders.cause[rows] >= 0
-    out[led] = np.where(index.is_suspect[rule[led]], SUSPECT, FIX)
+    out[led] = np.where(index.is_suspect[rule[led]] | (leaders.low[rows][led] <= 0), SUSPECT, FIX)
     return out

@@ -214,6 +214,7 @@ class ItemEntry(TypedDict):
     rank: int
     cause: str
     title: str
+    verdict_class: Annotated[str, ("fix", "suspect")]
     level: Level
     confidence: Confidence
     saved_ns: float | None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triage.document.entries import FrameEntry, Result
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged
-from triage.document.timeline_summary import timeline
+from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
@@ -15,6 +15,8 @@ from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import said
 from triage.ground.units import show
+
+MAX_DEVICES = 4  # whose busy shares the headline lists one by one
 
 
 def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, accepted: bool = False) -> str:
@@ -46,6 +48,8 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         if is_insignificant(first):
             return f"{text}. Nothing significant to fix; small items: {share}."
         return f"{text}, ~{share} recoverable. Start with {lower_first(first['title'])}{_place(first)}."
+    if found and not saved and found[0]["alone_ns"]:
+        return f"{text}. {found[0]['title']}: {show(found[0]['alone_ns'], 'ns')}, once per run."
     if saved and not accepted and not doc["todo"]:  # filters left nothing of the list
         return f"{text}, ~{show(saved, 'ns')} ({percent(saved / total)}) recoverable. No item listed."
     lead = next((s for s in frame["limiters"] if s["share"]), None)
@@ -67,17 +71,16 @@ def _without_items(doc: Result) -> str:
 
 
 def _span(frame: FrameEntry, item: str) -> str:
-    """`14.2 ms in 76 markers`; of a trace `2 devices, 246 ms device time in 220 ms, 64 % busy`."""
+    """`14.2 ms in 76 markers`; of a trace `2 devices over 220 ms, device 0 busy 60 %, device 1 11 %; 246 ms device time`."""
     t = timeline(frame)
     if t is None:
         return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {plural(frame['workloads'], item)}"
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
-    over = (
-        f"{plural(count, 'device')}, {device_time} in {show(float(t['length_ns']), 'ns')}"
-        if count > 1
-        else f"{show(t['span_ns'], 'ns')} span"
-    )
+    busy = f"{percent(t['busy'])} busy"
+    over = f"{show(t['span_ns'], 'ns')} span, {busy}"
+    if count > 1:
+        over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time}"
     # idle time without a cause in the program: no item below covers it
     reasons = {"unknown": "idle (reason not in the capture)", "profiler": GAP_WORDS["profiler"].name}
     dark = [
@@ -85,7 +88,15 @@ def _span(frame: FrameEntry, item: str) -> str:
         for i in t["idle"]
         if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
-    return f"{over}, {percent(t['busy'])} busy{''.join(dark)}"
+    return f"{over}{''.join(dark)}"
+
+
+def _busy(t: TimelineEntry) -> str:
+    """`device 0 busy 60 %, device 1 11 %`: each of its share of the whole trace; "" for very many devices."""
+    shares = [(key, percent(d["busy_ns"] / length(d) if length(d) else 0)) for key, d in t["devices"].items()]
+    if len(shares) > MAX_DEVICES:
+        return ""
+    return ", ".join(f"device {key} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
 
 
 def _place(c: TodoItem) -> str:

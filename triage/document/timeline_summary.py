@@ -31,7 +31,7 @@ class DeviceGap(GapEntry):
 
 
 class TimelineEntry(TypedDict):
-    """A trace at a glance; busy: share of all spans; length_ns: from the first start to the last end of any device."""
+    """A trace at a glance; length_ns: from the first start to the last end of any device; busy: share of it, of all devices."""
 
     span_ns: int
     busy_ns: int
@@ -43,6 +43,11 @@ class TimelineEntry(TypedDict):
     idle: list[IdleEntry]
     gaps: list[DeviceGap]
     kernels: list[KernelEntry]
+
+
+def length(d: DeviceEntry) -> int:
+    """Time in which a device could have worked, ns: all of the trace, whenever its own work begins and ends."""
+    return d["before_ns"] + d["span_ns"] + d["after_ns"]
 
 
 def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEntry | None:
@@ -64,8 +69,8 @@ def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEn
         "idle_ns": sum(d["idle_ns"] for d in devices.values()),
         "gap_count": sum(d["gap_count"] for d in devices.values()),
         "devices": devices,
-        "length_ns": max(d["before_ns"] + d["span_ns"] + d["after_ns"] for d in devices.values()),
-        "busy": busy / span if span else 0.0,
+        "length_ns": max(map(length, devices.values())),
+        "busy": busy / whole if (whole := sum(map(length, devices.values()))) else 0.0,
         "idle": [
             {"cause": c, "name": GAP_WORDS[c].name, "meaning": GAP_WORDS[c].meaning, "limiter": GAP_WORDS[c].limiter, "ns": ns,
              "share": ns / span}

@@ -9,6 +9,7 @@ from triage.document.bundle import column
 from triage.document.disambiguate import apart
 from triage.document.entries import ItemEntry, Result
 from triage.ground.limiters import SMALL
+from triage.ground.phrasing import lower_first
 
 MAX_ITEM_NAMES = 8  # names of an item that are told apart; no report lists more
 MAX_SAME_NAME = 64  # workloads of one name that are told apart from it
@@ -44,12 +45,19 @@ def todo_items(todo: Sequence[ItemEntry], doc: Result) -> list[TodoItem]:
         out.append(
             {
                 **item,
+                "title": item_title(item),
                 "names": [*apart(named, rivals), *item["names"][MAX_ITEM_NAMES:]],
                 "count": item["workload_count"],
                 "limiters": sorted(seen, key=lambda c: (-seen[c], c)),
             }
         )
     return out
+
+
+def item_title(item: ItemEntry) -> str:
+    """Title of an item in lists: `L2 misses`, `Suspected L2 misses`."""
+    title = item["title"]
+    return f"Suspected {lower_first(title)}" if item["verdict_class"] == "suspect" else title
 
 
 def is_accepted(item: ItemEntry) -> bool:

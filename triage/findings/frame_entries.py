@@ -95,7 +95,7 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "limiters": _limiters(d),
         "findings_total": d.total,
         "findings_listed": len(d.order),
-        "notes": [*_banners(d), *d.notes],
+        "notes": [*_banners(d), *dict.fromkeys(p.capture.selection for p in d.parts if p.capture.selection), *d.notes],
         "time_by_verdict": _time_by_verdict(d),
         "unjudged_ns": number(sum(dark), 3),
         "unjudged_collect": _deciding(d, outcomes),

@@ -24,7 +24,7 @@ ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-OWN = 0.1  # of the span, from which on the profiler is part of what it shows
+OWN = 0.1  # of device time, from which on the profiler is part of what it shows
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
 MOST = 20  # remarks of one kind that name their row; the rest is counted
 
@@ -209,7 +209,7 @@ def timeline(t: Timeline) -> list[Quality]:
         return out
     own = sum(d.gap("profiler").blamed_ns for d in t.devices) / max(sum(d.span_ns for d in t.devices), 1)
     if own >= OWN:
-        text = f"profiler overhead takes {show(own, 'ratio')} of the span; these gaps are not the program's: record less at a time"
+        text = f"profiler overhead takes {show(own, 'ratio')} of device time; these gaps are not the program's: record less at a time"
         out.append(Quality("profiler-overhead", text))
     if t.sliced:
         text = "launch calls of many operations are missing: the capture is a slice of a longer run"

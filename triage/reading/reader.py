@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
+from triage.ground.units import show
 from triage.reading import (
     bad_rows,
     frames,
@@ -170,13 +171,17 @@ def _timed(table: Table) -> Timeline | None:
     return found
 
 
-def _next_step(trace: Trace | None) -> Callable[[list[str]], str] | None:
-    """How to collect counters, which a trace has none of: of the kernel that takes most time, with another tool."""
+def _next_step(trace: Trace | None, names: Collection[str] | None = None) -> Callable[[list[str]], str] | None:
+    """How to collect counters, which a trace has none of: of the kernel that takes most time, with another tool.
+
+    names: of the kernels that are looked at, None for all.
+    """
     if trace is None or trace.command is None:
         return None
     from triage.capture.timeline.targets import targets
 
-    first = next((t for t in targets(trace) if t.skip is not None), None)
+    mine = targets(trace) if names is None else (t for t in targets(trace, None) if t.name in names)
+    first = next((t for t in mine if t.skip is not None), None)
     run = "" if first is None else trace.command(first.function, first.skip or 0)
     return (lambda _metrics: run) if run else None
 
@@ -192,6 +197,7 @@ def select(capture: Capture, marker: str) -> Capture:
     if not len(keep):
         path = capture.input.path
         raise TriageError(f"{path}: no marker matches --marker {marker!r}", f"list them: triage facts {path}")
+    whole, all_ns, timed = len(capture), float(np.nansum(capture.self_ns)), capture.timeline is not None
     # One longer than the workloads: parent -1 then finds the -1 at the end.
     back = np.full(len(capture) + 1, -1, dtype=np.int64)
     back[keep] = np.arange(len(keep))
@@ -202,6 +208,14 @@ def select(capture: Capture, marker: str) -> Capture:
     capture.facts = {m: v[keep] for m, v in capture.facts.items()}
     capture.timeline = None  # the gaps lie between all of them
     capture.members = (np.concatenate(groups), np.concatenate([[0], np.cumsum([len(g) for g in groups])]))
+    part_ns = float(np.nansum(capture.self_ns))
+    times = f" ({show(part_ns, 'ns')} of {show(all_ns, 'ns')})" if all_ns > 0 else ""
+    gone = "; no timeline, whose gaps lie between all of them" if timed else ""
+    if timed:
+        capture.collect = _next_step(capture.table.trace, frozenset(map(str, capture.names)))
+    capture.selection = (
+        f"{len(keep):,} of {whole:,} workloads{times} match --marker {marker}; all sums are of these{gone}"
+    )
     return capture
 
 

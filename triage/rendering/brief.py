@@ -24,7 +24,7 @@ from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.document.time_shares import time_by_verdict
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
-from triage.rendering import phrases
+from triage.rendering import phrases, timeline_phrases
 from triage.rendering.brief_timeline import operators, timeline
 from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
@@ -88,7 +88,7 @@ def _head(b: Bundle) -> Iterator[str]:
     yield f"total: {phrases.time(frame['duration_ns'])} in {plural(frame['workloads'], b.item)}"
     if verdicts := phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
-    for text in (phrases.steps(frame["steps"]), phrases.ranks(frame["ranks"])):
+    for text in (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
     yield from timeline(frame["timeline"] or {})
@@ -101,9 +101,10 @@ def _head(b: Bundle) -> Iterator[str]:
 
 
 def _item(i: ItemEntry) -> str:
-    """`1. bus-traffic ~28.3 ms (medium confidence)`."""
+    """`1. bus-traffic ~28.3 ms (suspected, medium confidence)`."""
     saved = phrases.saving(i["saved_ns"], i["fraction"])
-    return f"{i['rank']}. {i['cause']} ~{saved} ({i['confidence']} confidence)"
+    suspected = "suspected, " if i["verdict_class"] == "suspect" else ""
+    return f"{i['rank']}. {i['cause']} ~{saved} ({suspected}{i['confidence']} confidence)"
 
 
 def _whole(b: Bundle) -> Iterator[str]:

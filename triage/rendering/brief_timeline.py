@@ -8,7 +8,7 @@ from triage.document.trace_entries import DeviceEntry, OperatorEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
-from triage.rendering import phrases
+from triage.rendering import phrases, timeline_phrases
 from triage.rendering.escape import clean
 
 MAX_DEVICES = 4
@@ -34,12 +34,10 @@ def operators(entries: Sequence[OperatorEntry]) -> Iterator[str]:
 
 
 def _time(d: DeviceEntry) -> str:
-    """Span, busy and idle time, by what the host did meanwhile."""
+    """Busy and idle time, by what the host did meanwhile."""
     idle = [f"{GAP_WORDS[g['cause']].name} {phrases.time(g['total_ns'])}" for g in d["gaps"] if g["total_ns"]]
-    share = f" ({percent(d['busy_ns'] / d['span_ns'])})" if d["span_ns"] else ""
-    why = ": " + ", ".join(idle) if idle else ""
-    gaps = plural(d["gap_count"], "gap")
-    return f"span {phrases.time(d['span_ns'])}, busy {phrases.time(d['busy_ns'])}{share}, idle {phrases.time(d['idle_ns'])} in {gaps}{why}"
+    why = f"; in its gaps: {', '.join(idle)}" if idle else ""
+    return f"{timeline_phrases.device(d)}{why}"
 
 
 def _work(d: DeviceEntry) -> str:

@@ -9,7 +9,7 @@ from triage.capture.capture import SEP
 from triage.document.budget_entries import BudgetEntry
 from triage.document.bundle import Bundle
 from triage.document.entries import FindingEntry, ItemEntry
-from triage.document.todo_items import is_accepted
+from triage.document.todo_items import is_accepted, item_title
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
 from triage.rendering import phrases
@@ -80,7 +80,7 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
     failure = None
     if items:
         first = items[0]
-        why = f"{plural(len(items), 'item')}; first: {first['title']} - {first['action']}"
+        why = f"{plural(len(items), 'item')}; first: {item_title(first)} - {first['action']}"
         failure = Failure(short(why, LONG), first["level"], list(_lines(bad)))
     passed = [f for f in found if f not in bad]
     return Case(

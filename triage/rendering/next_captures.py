@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
 from triage.ground.phrasing import plural
 from triage.ground.terminology import voice
 from triage.rendering.phrases import and_more, label
 
+# a program, words, then an option or a quoted text: instructions in words have a colon before
+COMMAND_RE = re.compile(r"[a-z][\w.-]* (?:[\w.-]+ )*(?:-|')")
 MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
 
 

@@ -20,46 +20,14 @@ from triage.document.entries import (
 )
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, UndiagnosedEntry, VerdictEntry
+from triage.document.time_shares import IDLE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
-from triage.document.trace_entries import GapEntry, RankEntry, StepEntry
-from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
-
-WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
-
-
-def gap_reason(g: GapEntry) -> str:
-    """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
-    name = GAP_WORDS[g["cause"]].name
-    return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
-
-
-def steps(entries: Sequence[StepEntry] | None) -> str:
-    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
-    if not entries:
-        return ""
-    from statistics import median  # takes milliseconds to import, and only traces have steps
-
-    worst = max(entries, key=lambda e: e["ns"])
-    if len(entries) == 1:
-        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
-    return f"{len(entries):,} steps: median {time(median(e['ns'] for e in entries))}, slowest {clean(worst['name'])} {time(worst['ns'])}"
-
-
-def ranks(entries: Sequence[RankEntry] | None) -> str:
-    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
-    if not entries:
-        return ""
-    late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
-    waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
-    all_of = sum(r["last"] for r in entries)
-    return f"{len(entries):,} ranks: rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; {', '.join(waits)}"
 
 
 def time(ns: float | None) -> str:
@@ -124,18 +92,18 @@ def unjudged(s: Summary) -> str:
     what += "counters missing." if u["collect"] else "no measured cause."
     if u["top"]:
         what += f" {_busiest(u['top'])}."
-    return what + (" Collect first:" if u["collect"] else "")
+    return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
     known = f"{said(top['unit'])} at {number(top['pct'], '%')} of peak"
     if top["unit"] == "VRAM":
-        return f"{known}: only fewer bytes help; how many are needed is not known (--needs)"
+        return f"{known}: only fewer bytes help; how many are needed is not known"
     return f"{known}; whether its work is needed is not known"
 
 
-def dark(u: UndiagnosedEntry) -> str:
+def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
@@ -149,9 +117,15 @@ def dark(u: UndiagnosedEntry) -> str:
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
-    if u["collect"]:
-        sentences.append("Collect:")
+    sentences += filter(None, [stated_needs(u), "Collect:" if u["collect"] and command else ""])
     return " ".join(sentences)
+
+
+def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
+    """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
+    if u is None or u["top"] is None or voice().item != "kernel":
+        return ""
+    return "Stating what it must move or compute decides: --needs NAME=537MB or NAME=137GFLOP."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:
@@ -217,6 +191,12 @@ def budget(e: BudgetEntry) -> str:
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
+def advised(verdict_class: str) -> str:
+    """Label of what to do: `Fix`, of a suspect `Try`."""
+    words: tuple[str, str] = (HEADS.fix, HEADS.attempt)
+    return words[verdict_class == "suspect"]
+
+
 def chain(c: TodoItem) -> str:
     """`Wave slots used 40.1 % → memory latency-bound (Stall: 66.0 %)`: root first, one number per link; "" for one link.
 
@@ -225,7 +205,7 @@ def chain(c: TodoItem) -> str:
     links = c["chain"]
     if len(links) < 2:
         return ""
-    root = links[0]["number"] if links[0]["number"] and links[0]["title"] == c["title"] else ""
+    root = links[0]["number"] if links[0]["number"] and links[0]["cause"] == c["cause"] else ""
     named = [lower_first(x["title"]) + (f" ({x['number']})" if x["number"] else "") for x in links]
     return " → ".join([root, *named[1:]] if root else named)
 

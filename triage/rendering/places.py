@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from triage.document.bundle import Bundle
 from triage.document.entries import FindingEntry, ItemEntry
-from triage.document.todo_items import is_accepted
+from triage.document.todo_items import is_accepted, item_title
 from triage.ground.phrasing import percent
 from triage.rendering import code_places, phrases
 from triage.rendering.escape import clean
@@ -56,4 +56,4 @@ def sentence(item: ItemEntry) -> str:
     more = f" + {item['workload_count'] - 1:,} more" if names and item["workload_count"] > 1 else ""
     saving = phrases.saving(item["saved_ns"], item["fraction"])
     share = f" ({percent(item['share'])})" if item["share"] else ""
-    return clean(f"{item['title']}{where}{more}, saves {saving}{share}. {item['message']} {item['action']}")
+    return clean(f"{item_title(item)}{where}{more}, saves {saving}{share}. {item['message']} {item['action']}")

@@ -25,7 +25,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, confined, declared, escape, next_captures, phrases
+from triage.rendering import code_places, confined, declared, escape, next_captures, phrases, timeline_phrases
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames, frames_table
 from triage.rendering.labels import AS_DATA
@@ -184,6 +184,7 @@ class Phrases:
     where = staticmethod(phrases.where)
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
+    advised = staticmethod(phrases.advised)
     saves = staticmethod(phrases.saves)
     back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)
@@ -197,10 +198,11 @@ class Phrases:
     path = staticmethod(phrases.path)
     tail = staticmethod(phrases.tail)
     titled = staticmethod(phrases.titled)
-    gap_reason = staticmethod(phrases.gap_reason)
+    device = staticmethod(timeline_phrases.device)
+    gap_reason = staticmethod(timeline_phrases.gap_reason)
     frames = staticmethod(frames)
-    steps = staticmethod(phrases.steps)
-    ranks = staticmethod(phrases.ranks)
+    steps = staticmethod(timeline_phrases.steps)
+    ranks = staticmethod(timeline_phrases.ranks)
 
     def __init__(self) -> None:
         self.classes = {x.id: said(x.name) for x in LIMITERS}

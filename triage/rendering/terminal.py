@@ -20,7 +20,7 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import said, voice
-from triage.rendering import code_places, next_captures, phrases, terminal_bars
+from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MOST_MARKERS, frames, frames_table
@@ -97,6 +97,16 @@ class _Page:
         """A wrapped paragraph."""
         self.console.print(self._indented(text, style, indent) if indent else Text(text, style))
 
+    def command(self, text: str) -> None:
+        """A command on one line, however long: what a window breaks is copied whole, what a report breaks is not.
+
+        Instructions for a program with windows are sentences, and wrapped.
+        """
+        if next_captures.COMMAND_RE.match(text):
+            self.console.print(Text(clean(text), "cyan"), soft_wrap=True)
+        else:
+            self.say(clean(text), "cyan", 4)
+
     def _indented(self, text: str, style: str, indent: int) -> Table:
         grid = Table.grid(padding=0)
         # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
@@ -122,7 +132,7 @@ class _Page:
         if self.s["unjudged"]:
             self.say(phrases.unjudged(self.s), "yellow")
             if self.s["unjudged"]["collect"]:
-                self.say(clean(self.s["unjudged"]["collect"]))
+                self.command(self.s["unjudged"]["collect"])
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=LABEL)
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
@@ -135,7 +145,7 @@ class _Page:
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"]))
+            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
         if self.s["duration_ns"]:
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
             grid.add_row(HEADS.time, bar)
@@ -144,7 +154,7 @@ class _Page:
         # a bar of "unknown", or of next to nothing, repeats the line above
         if any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.legend(known))
+            grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
         self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
@@ -181,7 +191,7 @@ class _Page:
                 self._labelled(HEADS.why, chain)
             else:
                 self.say(clean(c["message"]), indent=4)
-            self._labelled(HEADS.fix, clean(c["action"]), "green")
+            self._labelled(phrases.advised(c["verdict_class"]), clean(c["action"]), "green")
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
@@ -215,12 +225,8 @@ class _Page:
         self.title(HEADS.timeline)
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
-            busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0)
-            self.say(
-                f"device {key}{name}: {phrases.time(d['span_ns'])}, busy {busy}, idle {phrases.time(d['idle_ns'])} in "
-                f"{plural(d['gap_count'], 'gap')}; {plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}",
-                indent=2,
-            )
+            work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
+            self.say(f"device {key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
             self.say(
                 "idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2
@@ -230,16 +236,21 @@ class _Page:
             call = f" ({clean(g['call'])})" if g["call"] else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
-                f"{phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
+                f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
             )
-        for line in (phrases.steps(self.doc["frame"]["steps"]), phrases.ranks(self.doc["frame"]["ranks"])):
+        for line in (
+            timeline_phrases.steps(self.doc["frame"]["steps"]),
+            timeline_phrases.ranks(self.doc["frame"]["ranks"]),
+        ):
             if line:
                 self.say(line, indent=2)
-        for k in [k for k in t["kernels"] if k["profile"]][: None if self.full else 2]:
+        above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
+        profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
+        for k in profiled[: None if self.full else 2]:
             self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
-            self.say(clean(k["profile"]), "cyan", 4)
+            self.command(k["profile"] or "")
 
     def markers(self) -> None:
         """Markers by self time, each with its limiter, root cause and saving."""
@@ -358,7 +369,7 @@ class _Page:
         for text, command in steps:
             self.say(text, indent=2)
             if command:
-                self.say(clean(command), "cyan", 4)
+                self.command(command)
 
     def quality(self) -> None:
         """Notes on the quality of the data."""

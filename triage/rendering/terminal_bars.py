@@ -81,9 +81,9 @@ def verdict_bar(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
     return text
 
 
-def verdict_legend(verdicts: Sequence[VerdictEntry]) -> Text:
+def verdict_legend(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
     """Legend of `verdict_bar`: `█ to fix 3.1 ms (63 %)`."""
-    return _legend([(VERDICT_LOOKS[v["verdict"]], phrases.verdicts([v])) for v in verdicts])
+    return _legend([(VERDICT_LOOKS[v["verdict"]], phrases.verdicts([v])) for v in verdicts], cells)
 
 
 def bar(known: list[LimiterEntry], cells: int) -> Text:
@@ -98,21 +98,24 @@ def bar(known: list[LimiterEntry], cells: int) -> Text:
     return text
 
 
-def legend(known: list[LimiterEntry]) -> Text:
+def legend(known: list[LimiterEntry], cells: int) -> Text:
     """Legend of `bar`."""
     return _legend(
-        [(LOOKS[x["limiter_class"]], f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}") for x in known]
+        [(LOOKS[x["limiter_class"]], f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}") for x in known],
+        cells,
     )
 
 
-def _legend(entries: Sequence[tuple[tuple[str, str], str]]) -> Text:
-    """Fills with their words. entries: ((fill, style), words)."""
-    text = Text()
-    for k, ((fill, style), words) in enumerate(entries):
-        text.append("  " if k else "")
+def _legend(entries: Sequence[tuple[tuple[str, str], str]], cells: int) -> Text:
+    """Fills with their words, none of them broken over two lines of so many cells. entries: ((fill, style), words)."""
+    text, used = Text(), 0
+    for (fill, style), words in entries:
+        size = 2 + len(words)
+        fits = used + 2 + size <= cells
+        text.append("" if not used else "  " if fits else "\n")
+        used = used + 2 + size if used and fits else size
         text.append(f"{fill} ", style)
-        # no-break spaces keep a name and its figure on one line
-        text.append(words.replace(" ", "\u00a0"))
+        text.append(words)
     return text
 
 

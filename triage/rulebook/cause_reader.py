@@ -24,7 +24,7 @@ from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Cite
 
 _KEYS = frozenset(
-    "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all banner".split()
+    "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all once banner".split()
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -137,6 +137,7 @@ class _Reader:
             work=self.work(),
             place=self.metric("place", str(self.d["place"])) if self.d.get("place") else "",
             is_catch_all=self.d.get("catch_all") is True,
+            is_once=self.d.get("once") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
         )
 

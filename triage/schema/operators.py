@@ -1,13 +1,13 @@
 """Facts of a framework's operators and steps over a whole trace, computed by triage/diagnosis/operator_facts.py and step_facts.py.
 
-Shares are of the span of all devices together.
+Shares are of device time: the span, of all devices together.
 """
 
 from triage.schema._metric import Metric
 
 
 def _share(name: str, label: str, meaning: str) -> Metric:
-    return Metric(f"operators.{name}", "ratio", label, "low", f"Share of the devices' span: {meaning}")
+    return Metric(f"operators.{name}", "ratio", label, "low", f"Share of device time: {meaning}")
 
 
 METRICS = (
@@ -47,7 +47,7 @@ METRICS = (
         "ratio",
         "Time of the optimizer's kernels",
         "low",
-        "Share of the devices' span: kernels launched by the optimizer",
+        "Share of device time: kernels launched by the optimizer",
     ),
     Metric(
         "optimizer.fused",

@@ -1,6 +1,6 @@
 """Facts of a timeline over a whole capture: idle time by reason, copies, launches, several devices.
 
-Shares are of the span of all devices together (first start to last end of each, added up). Computed by
+Shares are of the time of all devices together (first start to last end of each, added up). Computed by
 triage/diagnosis/timeline_facts.py from triage/capture/timeline.
 """
 
@@ -8,7 +8,7 @@ from triage.schema._metric import Metric
 
 
 def _idle(name: str, label: str, meaning: str) -> Metric:
-    return Metric(f"idle.{name}", "ratio", label, "low", f"Share of the devices' span: {meaning}")
+    return Metric(f"idle.{name}", "ratio", label, "low", f"Share of device time: {meaning}")
 
 
 def _count(name: str, label: str, meaning: str) -> Metric:
@@ -79,7 +79,7 @@ METRICS = (
         "ratio",
         "Exposed host-device copies",
         "low",
-        "Share of the devices' span with host-device copies and no kernel",
+        "Share of device time with host-device copies and no kernel",
     ),
     Metric(
         "timeline.pageable_alone",
@@ -107,42 +107,42 @@ METRICS = (
         "ratio",
         "Hideable copies",
         "low",
-        "Share of the devices' span that copies and kernels would share if they overlapped perfectly",
+        "Share of device time that copies and kernels would share if they overlapped perfectly",
     ),
     Metric(
         "timeline.collective_wait",
         "ratio",
         "Collective wait",
         "low",
-        "Share of the devices' span in collective kernels beyond the time of the last device",
+        "Share of device time in collective kernels beyond the time of the last device",
     ),
     Metric(
         "timeline.rank_wait",
         "ratio",
         "Wait for the last rank",
         "low",
-        "Share of a rank's span in collectives beyond the time of the rank that came to them last",
+        "Share of a rank's device time in collectives beyond the time of the rank that came to them last",
     ),
     Metric(
         "timeline.exposed_comm",
         "ratio",
         "Exposed communication",
         "low",
-        "Share of the devices' span in NCCL or RCCL kernels with no other kernel",
+        "Share of device time in NCCL or RCCL kernels with no other kernel",
     ),
     Metric(
         "timeline.comm_hideable",
         "ratio",
         "Hideable communication",
         "low",
-        "Share of the devices' span that communication and compute would share if they overlapped perfectly",
+        "Share of device time that communication and compute would share if they overlapped perfectly",
     ),
     Metric(
         "timeline.collectives",
         "ratio",
         "Time in collectives",
         "",
-        "Share of the devices' span in collective kernels (NCCL, RCCL)",
+        "Share of device time in collective kernels (NCCL, RCCL)",
         bounded=False,
     ),
     Metric(
@@ -157,7 +157,7 @@ METRICS = (
         "ratio",
         "Device imbalance",
         "low",
-        "Share of the devices' span by which the busiest device is busy longer than the average",
+        "Share of device time by which the busiest device is busy longer than the average",
     ),
     Metric("timeline.pace", "ratio", "Busiest device's load", "", "Busy share of the busiest device's own span"),
     Metric(

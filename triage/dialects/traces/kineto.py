@@ -15,6 +15,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.timeline.call_classes import class_of
+from triage.capture.timeline.device_steps import device_steps
 from triage.capture.trace_nouns import (
     COPY,
     FROM_DEVICE,
@@ -245,7 +246,7 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
     name = [words[i] for i in columns.ranges.column(4).tolist()]
     found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
     found.sort(key=lambda r: r.start)
-    trace.steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
+    trace.steps = device_steps(trace, [r for r in found if _STEP_RE.fullmatch(r.name)])
     trace.optimizer = [r for r in found if r.name.startswith("Optimizer.step#")]
     loads = [r for r in found if "DataLoader" in r.name]
     if loads:

@@ -73,6 +73,7 @@ def work(found: Found, settings: Settings) -> Outcome:
 
 def _work(found: Found, settings: Settings) -> Outcome:
     from triage.diagnosis.diagnosing import LIST_ALL_UP_TO
+    from triage.document.todo_items import item_title
     from triage.findings import assembling
     from triage.products import accepted
     from triage.reading import duplicate_captures
@@ -108,7 +109,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
         "causes": [
             {
                 "cause": c["cause"],
-                "title": c["title"],
+                "title": item_title(c),
                 "workloads": c["workload_count"],
                 "saved_ns": c["saved_ns"],
                 "confidence": c["confidence"],

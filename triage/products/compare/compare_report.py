@@ -91,11 +91,20 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
             _filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]
         ],
         "added": added,
+        "lead": _lead(pairs[:1]),
         "steps": steps(doc, "idle and overlap" if doc["timeline"] else "outside"),
     }
     if form == "html":
         names |= _page(doc, pairs, listed, full)
     return templates.render(declared.templates("compare")[form], **{**doc, **names})
+
+
+def _lead(first: Sequence[Paired]) -> str:
+    """`reduce: time x 0.75 = instructions x 0.47, ...; mostly ...`: what the pair that adds most to the change is made of."""
+    for p in first:
+        if made := next((r for r in p["remarks"] if r.startswith("time x ")), ""):
+            return f"{' / '.join([*p['path'], p['name']])}: {made}."
+    return ""
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
@@ -252,7 +261,9 @@ def _why(p: Paired, moved: Sequence[Change]) -> str:
     counters = [
         f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
     ]
-    return factors or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
+    # of the product what the other columns do not say: the ratio of instructions, of the time of each, of idle SMs, of the clock
+    product = factors.partition(" = ")[2].partition(";")[0]
+    return product or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
 
 
 def prediction(p: Paired) -> str:

@@ -7,7 +7,7 @@ the `gain` that some quote is speedup - 1; both stay in the document for those w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from statistics import median
 
@@ -177,18 +177,30 @@ def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Seq
     before, after = sides
     both = zip(before.explained(pairs.before[few].tolist()), after.explained(pairs.after[few].tolist()), strict=True)
     own = before.own.middle[pairs.before[few]].tolist(), after.own.middle[pairs.after[few]].tolist()
+    needs = {r.id: r.needs for r in before.d.book.rules}
     return [
-        _pair(b, a, pairs.how[i], verdicts.at(i), bool(verdicts.per_call[i]), own)
+        _pair(b, a, pairs.how[i], verdicts.at(i), bool(verdicts.per_call[i]), own, needs)
         for i, (b, a), own in zip(few, both, zip(*own, strict=True), strict=True)
     ]
 
 
-def _pair(b: Item, a: Item, how: str, judged: Judged, per_call: bool, own: tuple[float, float]) -> Paired:
+def _pair(
+    b: Item,
+    a: Item,
+    how: str,
+    judged: Judged,
+    per_call: bool,
+    own: tuple[float, float],
+    needs: Mapping[str, Sequence[str]],
+) -> Paired:
+    """One workload on both sides. needs: rule id -> the counters that it rests on."""
     judged["remarks"] += factors.remarks(b, a)
     # what was blind on one side can be neither fixed nor new there
     fixed = _rules(b, a, (FIRED, ABSENT))
     predicted = promised(b, fixed, [r for r, told in b.rules.items() if told == FIRED], judged)
-    changes = _changes(b, a, judged["verdict"])
+    new = _rules(b, a, (ABSENT, FIRED))
+    decide = {m for rule in (*fixed, *new) for m in needs[rule]}.union(factors.FACTORS)
+    changes = _changes(b, a, judged["verdict"], decide)
     return {
         **_name(a.who),
         "kind": a.who.kind or b.who.kind or None,
@@ -204,7 +216,7 @@ def _pair(b: Item, a: Item, how: str, judged: Judged, per_call: bool, own: tuple
         "changes": changes,
         "fixed": fixed,
         "remaining": _rules(b, a, (FIRED, FIRED)),
-        "new": _rules(b, a, (ABSENT, FIRED)),
+        "new": new,
         "unknown": _rules(b, a, (FIRED, UNTOLD), (UNTOLD, FIRED)),
         "predicted": predicted,
     }
@@ -219,7 +231,8 @@ def _name(who: Who) -> Name:
     return {"name": who.name, "path": who.path.split(SEP) if who.path else []}
 
 
-def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
+def _changes(b: Item, a: Item, verdict: str, decide: Set[str]) -> list[Change]:
+    """Counters of both sides, those that moved first. decide: counters of rules that came or went, and factors of the time."""
     first = {m: median(v) for m, v in b.values.items()}
     second = {m: median(v) for m, v in a.values.items()}
     out: list[Change] = []
@@ -245,7 +258,15 @@ def _changes(b: Item, a: Item, verdict: str) -> list[Change]:
         )
     # what agrees with the time explains it
     agrees = {SLOWER: "bad", FASTER: "good"}.get(verdict)
-    out.sort(key=lambda c: (c["metric"] != "gpu.time", not c["moved"], c["sense"] != agrees, -_weight(c)))
+    out.sort(
+        key=lambda c: (
+            c["metric"] != "gpu.time",
+            not c["moved"],
+            c["metric"] not in decide,
+            c["sense"] != agrees,
+            -_weight(c),
+        )
+    )
     return out
 
 

@@ -15,6 +15,7 @@ from triage.rendering.phrases import time
 
 IDLE = 0.2  # change of the idle time that the headline names
 WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
+REAL = "real"  # of the kinds, the one that repeats decide
 EVIDENCE = 3  # lines that a kind of change shows
 
 
@@ -55,8 +56,11 @@ def _is_noise(doc: Comparison, share: float) -> bool:
 
 
 def kinds(doc: Comparison) -> list[str]:
-    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence."""
-    return [f"{k['kind']}: {'; '.join(k['evidence'][:EVIDENCE])}" for k in doc["kinds"]]
+    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence; of single runs what is real is so if it repeats."""
+    once = "" if doc["frame"]["measured"] else " if it repeats"
+    return [
+        f"{k['kind']}{once if k['kind'] == REAL else ''}: {'; '.join(k['evidence'][:EVIDENCE])}" for k in doc["kinds"]
+    ]
 
 
 def _unequal(doc: Comparison) -> str:

@@ -12,7 +12,7 @@ from triage.products.history.history_result import Moved, Point
 from triage.rendering.escape import short
 from triage.rendering.phrases import time
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 340, 70, 14, 24, 70
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 350, 70, 14, 34, 70
 MINUS = "\u2212"
 NAMES = 24  # builds named on the axis; of more every second one, and so on
 TICKS = 5
@@ -25,7 +25,15 @@ def date(at: int) -> str:
 
 def chart(points: Sequence[Point], moved: Sequence[Moved]) -> dict[str, Any]:
     """What the template draws; empty lists without points."""
-    size = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "foot": HEIGHT - FOOT}
+    size = {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": LEFT,
+        "right": WIDTH - RIGHT,
+        "top": TOP,
+        "foot": HEIGHT - FOOT,
+        "zero": "0",
+    }
     if not points:
         return {**size, "marks": [], "dots": [], "points": "", "steps": [], "names": []}
     marks = ticks(min(p["low"] for p in points), max(p["high"] for p in points))
@@ -41,7 +49,7 @@ def chart(points: Sequence[Point], moved: Sequence[Moved]) -> dict[str, Any]:
     every = math.ceil(len(points) / NAMES)
     return {
         **size,
-        "marks": [(y(v), time(v)) for v in marks],
+        "marks": [(y(v), time(v) if v else "0") for v in marks],
         "dots": [
             (x(i), [y(ns) for ns in p["runs"]], f"{name(p)} {date(p['build']['at'])}: {time(p['ns'])}")
             for i, p in enumerate(points)

@@ -165,6 +165,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         if points
         else f"{head}: no durations."
     )
+    if points and doc["moved"]:
+        last = _row(doc["moved"][-1])
+        said += f" Latest lasting change: {last['change']} ({last['verdict']}) at {last['since']}."
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
 

@@ -13,10 +13,11 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
 from triage.rendering import code_places, declared, phrases, templates
-from triage.rendering.escape import short
+from triage.rendering.escape import jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
 MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
+UNASSIGNED = "not set (owners in triage.toml)"
 WHOLE = "the whole capture"
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
@@ -57,10 +58,19 @@ def _fitting(t: Ticket, markup: str, limit: int, files: str) -> str:
         text = re.sub(r"\n{3,}", "\n\n", text)
         text = neutralize_mentions(text) if markup == "markdown" else text
         # after `neutralize_mentions`: the project's own file may mention its owner
-        text = f"Owner: {t.owner}\n\n{text}" if t.owner else text
+        text = f"{_head(t, markup, files)}\n\n{text}"
         if len(text) <= limit:
             return text
     raise TriageError(f"ticket {t.fingerprint}: longer than {limit} characters", "see its attachment")
+
+
+def _head(t: Ticket, markup: str, files: str) -> str:
+    """Title and owner; a tracker has a title of its own."""
+    owner = f"Owner: {t.owner or UNASSIGNED}"
+    if files != BESIDE:
+        return owner
+    title = f"# {neutralize_mentions(markdown(t.title))}" if markup == "markdown" else f"h2. {jira(t.title)}"
+    return f"{title}\n\n{owner}"
 
 
 def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) -> dict[str, Any]:
@@ -95,6 +105,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "locations": list(dict.fromkeys(code_places.in_full(x) for f in evidence[:rows] for x in f["locations"]))[:3],
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
+        "attempt": phrases.advised(c["verdict_class"]),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],

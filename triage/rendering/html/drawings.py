@@ -17,6 +17,7 @@ from triage.rendering.html.bars import box, number
 from triage.rendering.html.tree_data import Nodes, leaders
 
 WIDTH, ROW = 1160, 24
+MIN_WIDTH = 0.01  # share of the whole from which on a bar is seen as one
 
 
 def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
@@ -51,6 +52,13 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
     return Markup(
         f'<svg class="icicle" viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{voice().item.capitalize()} tree. Width: time. Colour and hatch: limiter">{"".join(out)}</svg>'
     )
+
+
+def too_narrow(nodes: Nodes) -> float | None:
+    """Share of the whole in markers, where none of them is wide enough to see: a trace that is idle nearly all its time."""
+    top = [ns for ns, parent in zip(nodes.ns, nodes.parent, strict=True) if parent == 0]
+    total = nodes.ns[0]
+    return sum(top) / total if total and max(top, default=0.0) < MIN_WIDTH * total else None
 
 
 def _bar(name: str, ns: float, group: bool, limiter: str, x: float, w: float, row: int) -> str:

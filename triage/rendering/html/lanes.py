@@ -7,10 +7,12 @@ from markupsafe import Markup, escape
 from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
-from triage.rendering import phrases
+from triage.rendering import timeline_phrases
 from triage.rendering.html.bars import hatched
 
 WIDTH, ROW = 1060, 26
+LEAST = 0.05  # height of a bar that is drawn
+SEEN = 0.02  # share of a part from which on a bar is seen; a lane without one is left out
 # lane -> (label, class of its bars)
 _LANES = {
     "kernels": ("kernels", "op-kernel"),
@@ -26,7 +28,8 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
     A drawing is stretched to the window and holds no text: labels stay readable on a phone.
     """
     found = d["lanes"]
-    rows = [_row(label, [(found[lane], look, "")], 1.0) for lane, (label, look) in _LANES.items() if lane in found]
+    seen = {lane: shares for lane, shares in found.items() if lane == "kernels" or max(shares) >= SEEN}
+    rows = [_row(label, [(seen[lane], look, "")], 1.0) for lane, (label, look) in _LANES.items() if lane in seen]
     idle = [(cause, found[cause]) for cause in GAP_WORDS if cause in found]
     if idle:
         # a part that is wholly idle fills its row; where none nearly is, the scale is stretched and says so
@@ -34,8 +37,7 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
         scale = max(top, 1e-4)
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
         rows.append(_row(f"idle, to {percent(min(scale, 1.0))}", bars, scale))
-    busy = percent(d["busy_ns"] / d["span_ns"] if d["span_ns"] else 0.0)
-    told = f"Device {key}: busy {busy} of {phrases.time(d['span_ns'])}, idle {phrases.time(d['idle_ns'])}"
+    told = f"Device {key}: {timeline_phrases.device(d)}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
 
 
@@ -49,7 +51,7 @@ def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> 
         path = []
         for i, share in enumerate(shares):
             height = share / scale * ROW
-            if height >= 0.05:
+            if height >= LEAST:
                 path.append(f"M{i * width:.1f} {ROW - under[i]:.1f}h{width:.2f}v-{height:.1f}h-{width:.2f}z")
                 under[i] += height
         if path:

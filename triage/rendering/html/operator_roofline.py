@@ -16,17 +16,22 @@ from triage.rendering.operator_table import dims
 WIDTH, HEIGHT = 440, 210
 MOST = 40  # operators drawn, the longest
 NAMED = 4  # of them with their names
+MIN_SHARE = 0.05  # of the whole time: operators that take less of it are not what counts
+LABEL = 13  # height of a name in the drawing
 RADIUS = 9.0  # of the operator that takes the whole time
 
 
-def roofline(operators: Sequence[OperatorEntry] | None) -> Markup:
-    """The drawing of the longest operators with a known roof; empty where fewer than two have one."""
+def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None = None) -> Markup:
+    """The drawing of the longest operators with a known roof; empty where fewer than two have one, or all of them are short.
+
+    total_ns: time of the whole capture.
+    """
     found = [
         (o, *_place(o))
         for o in operators or ()
         if o["roof_share"] and o["flops"] and o["bytes"] and o["kind"] != "elementwise"
     ][:MOST]
-    if len(found) < 2:
+    if len(found) < 2 or sum(o["total_ns"] for o, *_ in found) < MIN_SHARE * (total_ns or 0.0):
         return Markup()
     across = _decades([x for _, x, _, _ in found])
     up = _decades([y for _, _, rate, roof in found for y in (rate, roof)])
@@ -54,7 +59,8 @@ def roofline(operators: Sequence[OperatorEntry] | None) -> Markup:
     longest = max(o["total_ns"] for o, *_ in found)
     # each operator's name once, at the longest of its kind
     named = {id(o) for o in list({o["op"]: o for o, *_ in reversed(found)}.values())[::-1][:NAMED]}
-    for o, x, rate, roof in reversed(found):
+    taken: list[tuple[float, float]] = []  # where names are written: a name on another is neither
+    for o, x, rate, roof in found:
         size = max(2.5, RADIUS * math.sqrt(o["total_ns"] / longest))
         told = f"{o['op']} {dims(o)}: {show(rate, 'flop/s')}, {percent(o['roof_share'])} of its roof"
         left, low, high = at_x(x), at_y(rate), at_y(roof)
@@ -62,7 +68,8 @@ def roofline(operators: Sequence[OperatorEntry] | None) -> Markup:
             f'<path class="line" d="M{left:.1f} {low:.1f}V{high:.1f}M{left - 5:.1f} {high:.1f}h10"/>'
             f'<circle class="dot" cx="{left:.1f}" cy="{low:.1f}" r="{size:.1f}"><title>{escape(told)}</title></circle>'
         )
-        if id(o) in named:
+        if id(o) in named and all(abs(left - x) > WIDTH / 3 or abs(low - y) >= LABEL for x, y in taken):
+            taken.append((left, low))
             side = ("end", -1) if left > WIDTH * 2 / 3 else ("start", 1)
             out.append(
                 f'<text class="name" x="{left + side[1] * (size + 4):.1f}" y="{low + 4:.1f}" text-anchor="{side[0]}">{escape(short(o["op"], 28))}</text>'

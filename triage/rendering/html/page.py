@@ -58,7 +58,9 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         else [],
         "over_frames": frames_table(b.view["captures"], most=DEFAULT_MARKERS if brief else MOST_MARKERS),
         "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MOST_OPERATORS),
-        "operator_roofline": "" if brief else operator_roofline.roofline(b.view["frame"]["operators"]),
+        "operator_roofline": ""
+        if brief
+        else operator_roofline.roofline(b.view["frame"]["operators"], summary["duration_ns"]),
         "most_passes": MOST_PASSES,
         "parts": {} if brief else {name: Markup(text) for name, text in page_data.blobs(_parts(b, nodes)).items()},
         "views": views,
@@ -75,6 +77,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "lanes": lanes.lanes,
         "most_ns": max(bounds, default=0.0),
         "icicle": "" if brief else drawings.icicle(b, nodes),
+        "narrow": None if b.frame["timeline"] is None else drawings.too_narrow(nodes),
         "nodes": len(nodes),
     }
 

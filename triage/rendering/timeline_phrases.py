@@ -1,0 +1,53 @@
+"""Sentences about traces: devices, gaps, steps and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triage.document.timeline_summary import length
+from triage.document.trace_entries import DeviceEntry, GapEntry, RankEntry, StepEntry
+from triage.ground.gap_reasons import GAP_WORDS
+from triage.ground.phrasing import percent, plural
+from triage.rendering.escape import clean
+from triage.rendering.phrases import time
+
+WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
+MIN_OUTSIDE_SHARE = 0.01  # of the trace: less time before or after a device's work is not worth words
+
+
+def gap_reason(g: GapEntry) -> str:
+    """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
+    name = GAP_WORDS[g["cause"]].name
+    return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
+
+
+def device(d: DeviceEntry) -> str:
+    """`busy 11 % of 220 ms, idle 195 ms: 325 µs in 35 gaps, 195 ms before its first work`."""
+    whole = length(d)
+    outside = [(d["before_ns"], "before its first work"), (d["after_ns"], "after its last")]
+    shown = [f"{time(ns)} {where}" for ns, where in outside if ns >= MIN_OUTSIDE_SHARE * whole]
+    gaps = plural(d["gap_count"], "gap")
+    busy = f"busy {percent(d['busy_ns'] / whole if whole else 0)} of {time(whole)}, idle {time(whole - d['busy_ns'])}"
+    return f"{busy}: {', '.join([time(d['idle_ns']) + ' in ' + gaps, *shown])}" if shown else f"{busy} in {gaps}"
+
+
+def steps(entries: Sequence[StepEntry] | None) -> str:
+    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
+    if not entries:
+        return ""
+    from statistics import median  # takes milliseconds to import, and only traces have steps
+
+    worst = max(entries, key=lambda e: e["ns"])
+    if len(entries) == 1:
+        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
+    return f"{len(entries):,} steps: median {time(median(e['ns'] for e in entries))}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+
+
+def ranks(entries: Sequence[RankEntry] | None) -> str:
+    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
+    if not entries:
+        return ""
+    late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
+    waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
+    all_of = sum(r["last"] for r in entries)
+    return f"{len(entries):,} ranks: rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; {', '.join(waits)}"
