@@ -31,6 +31,7 @@ DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
 )  # fmt: skip
+_LONG = re.compile("metric name|counter_?name|^metric$", re.IGNORECASE)  # of a column above figures of several units
 _Found = tuple[int, str, str]  # line, check, what
 
 
@@ -108,7 +109,7 @@ def _far_off(block: Block, figures: dict[int, list[float]], texts: Sequence[Colu
     for i, key in enumerate(zip(*texts, strict=True) if texts else ((),) * len(block.rows)):
         alike.setdefault(key, []).append(i)
     groups = [(rows, FAR) for rows in alike.values() if len(rows) > PEERS]
-    if len(alike) > 1:
+    if len(alike) > 1 and not any(map(_LONG.search, block.head)):
         groups.append((list(range(len(block.rows))), FARTHEST))
     found: dict[int, list[tuple[int, list[int]]]] = {}
     for at, values in figures.items():
