@@ -12,7 +12,7 @@ from triage.products.history.history_result import Moved, Point
 from triage.rendering.escape import short
 from triage.rendering.phrases import time
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 340, 70, 14, 24, 70
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 350, 70, 14, 34, 70
 MINUS = "\u2212"
 NAMES = 24  # builds named on the axis; of more every second one, and so on
 TICKS = 5
