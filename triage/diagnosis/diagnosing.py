@@ -73,7 +73,9 @@ class Diagnoser:
             order = [*first, *rest][: min(listed, DEFAULT_LISTED if total > LIST_ALL_UP_TO else LIST_ALL_UP_TO)]
         else:
             order = [*first, *rest[: top - len(kept)]]
-        chosen = [f"--min-gain {as_written(min_gain, 'ratio').replace(' ', '')}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
+        chosen = [f"--min-gain {as_written(min_gain, 'ratio').replace(' ', '')}"] * (min_gain > 0) + [
+            f"--top {top}"
+        ] * (top is not None)
         notes = _left_out(items, kept, total - len(order), total, chosen)
         return Diagnosis(
             parts,
