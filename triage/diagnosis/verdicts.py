@@ -1,6 +1,6 @@
 """One verdict per workload: to fix, suspected, not diagnosed, or at its hardware limit.
 
-A cause with measured evidence is a fix, one with weak evidence, or whose fix may save nothing, a suspect. Without a cause, silence is no health: the
+A cause with measured evidence is a fix, one with weak evidence a suspect. Without a cause, silence is no health: the
 workload is at its limit only where what decides was measured (deciding.toml) and a roof that no rewrite passes is reached,
 and not diagnosed everywhere else.
 """
@@ -85,5 +85,5 @@ def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, ro
     full = full | stated
     out[np.broadcast_to(full, view.size)] = AT_LIMIT
     led = leaders.cause[rows] >= 0
-    out[led] = np.where(index.is_suspect[rule[led]] | (leaders.low[rows][led] <= 0), SUSPECT, FIX)
+    out[led] = np.where(index.is_suspect[rule[led]], SUSPECT, FIX)
     return out

@@ -9,7 +9,7 @@ from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
-from triage.document.entries import VERDICT_CLASSES, FindingEntry, ItemEntry
+from triage.document.entries import VERDICT_CLASSES, ItemEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
@@ -71,7 +71,7 @@ def _entry(
         "rank": rank,
         "cause": cause.id,
         "title": said(cause.title),
-        "verdict_class": VERDICT_CLASSES[_verdict(d, item, f)],
+        "verdict_class": VERDICT_CLASSES[SUSPECT if d.cause_index.is_suspect[item.rule] else FIX],
         "level": level(
             item.fraction if share is None else share, f["confidence"], f["gain"]["of"] if f["gain"] else "workload"
         ),
@@ -100,13 +100,6 @@ def _entry(
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, captured),
     }
-
-
-def _verdict(d: Diagnosis, item: Item, f: FindingEntry) -> int:
-    """FIX where the evidence is measured and the fix saves something at least; without times that of the worst workload."""
-    low = item.low_ns if item.low_ns == item.low_ns else (f["gain"] or {"low": 0.0})["low"] or 0.0
-    unsure = low <= 0 and not d.cause_index.once[item.cause]
-    return SUSPECT if d.cause_index.is_suspect[item.rule] or unsure else FIX
 
 
 def general(cause: Cause, view: View) -> list[str]:
