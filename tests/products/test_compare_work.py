@@ -139,3 +139,14 @@ def test_another_gpu_gives_no_verdict_on_the_code(tmp_path: Path) -> None:
     part.capture.table.device, before.parts[0].capture.table.device = "B", "A"
     part.capture.duration_ns *= 0.5
     assert [k["kind"] for k in compare(before, after)["kinds"]] == ["hardware"]
+
+
+def test_versions_of_driver_and_profiler_are_evidence_where_both_sides_name_them() -> None:
+    before, after = (diagnosis(SAMPLES / "ncu-rep" / "transpose.ncu-rep") for _ in range(2))
+    assert before.parts[0].capture.table.versions.keys() >= {"driver", "Nsight Compute"}
+    after.parts[0].capture.table.versions = {"driver": "999.1", "Nsight Compute": "2031.1"}
+    kinds = {k["kind"]: k["evidence"] for k in compare(before, after)["kinds"]}
+    assert any(said.startswith("driver: ") and said.endswith(" before, 999.1 after") for said in kinds["hardware"])
+    assert any(said.startswith("Nsight Compute: ") for said in kinds["method"])
+    after.parts[0].capture.table.versions = {}
+    assert not {"hardware", "method"} & {k["kind"] for k in compare(before, after)["kinds"]}

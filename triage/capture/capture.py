@@ -93,7 +93,7 @@ class Table:
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
     the exports of a dialect differ in them. made_with: what `collect` says for the run that made the capture, where it states
-    its settings: run again, it gives nothing new. queues: span in ns and what each queue did, where work is known by queue.
+    its settings: run again, it gives nothing new. versions: of the driver and the profiler, where the export names them. queues: span in ns and what each queue did, where work is known by queue.
     """
 
     dialect: str
@@ -124,6 +124,7 @@ class Table:
     collect: Callable[[list[str]], str] | None = None
     selection: str = ""  # which of the workloads --marker left
     made_with: frozenset[str] = frozenset()
+    versions: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -271,6 +271,11 @@ def _settings(table: Table, export: Export) -> None:
     info = gpu_trace_folder.repro(export.repro)
     table.device = info.get("device name", "")
     table.arch = info.get("chip name", "")
+    table.versions = {
+        label: info[key]
+        for key, label in (("driver version", "driver"), ("product version", "Nsight Graphics"))
+        if info.get(key)
+    }
     shown = [
         f"{k}: {info[k]}"
         for k in ("product version", "driver version", "api", "metric set", "real-time shader profiler")

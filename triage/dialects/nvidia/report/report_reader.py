@@ -95,6 +95,7 @@ def read(source: Source, dialect: str) -> Table:
     table.opinions = said
     table.locate = _Places(contents)
     table.notes += _notes(contents)
+    table.versions = {label: _short(contents.versions[key]) for key, label in _VERSIONS if contents.versions.get(key)}
     source.record = "result"
     source.find = lambda wanted: _records(wanted, found, used, len(_TEXTS) + len(heads))
     return table
