@@ -50,10 +50,11 @@ def _flops(
 def _nonfused(add: Values, mul: Values, fma: Values, add_rate: Values, mul_rate: Values, fma_rate: Values) -> Values:
     """Share of adds and muls that could pair up, 0 to 1; Nsight Compute's FPInstructions rule asks the same.
 
-    A lone add or mul has no partner, so only the smaller of both counts, twice.
+    A lone add or mul has no partner, so only the smaller of both counts, twice; of none at all, none could pair up.
     """
     add, mul, fma = first(add, add_rate), first(mul, mul_rate), first(fma, fma_rate)
-    return over(2 * np.minimum(add, mul), add + mul + fma)
+    every = add + mul + fma
+    return np.where(every == 0, 0.0, over(2 * np.minimum(add, mul), every))
 
 
 def _arithmetic(precision: str) -> tuple[Derivation, ...]:
