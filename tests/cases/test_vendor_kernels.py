@@ -67,7 +67,7 @@ def causes(result: dict[str, Any], name: str) -> tuple[str, str]:
     found = [f["cause"] for f in result["findings"] if f["workload"] == kernel and f.get("cause") != "low-throughput"]
     listed = [t["cause"] for t in result["todo"] if kernel in t["workloads"]]
     # a unit at its limit promises nothing, so it stands in no list
-    limit = found[0] if found and found[0] == "near-limit" else ""
+    limit = "near-limit" if "near-limit" in found else ""
     return found[0] if found else "", listed[0] if listed else limit
 
 

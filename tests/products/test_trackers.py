@@ -272,4 +272,5 @@ def test_a_real_redmine_ends_up_with_one_updated_ticket_each(
         assert len(issue.journals) >= 1
         assert sorted(a.filename for a in issue.attachments).count("evidence.json") == 1
         body = (tmp_path / "u" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
-        assert body.splitlines()[0] in issue.description
+        heading, _, owner, *_ = body.splitlines()  # the tracker has the heading as its subject
+        assert heading.startswith("# ") and owner in issue.description

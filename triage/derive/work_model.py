@@ -18,7 +18,7 @@ SECTOR = 32.0  # bytes
 # heuristics, set on kernels whose arrays are known to be read once (single-pass copies, sums and maps)
 MAX_L2_LOAD_HITS = 0.15  # of L2's load sectors
 MAX_READ_RATIO = 1.25  # DRAM bytes read per byte that L2 loads: memory with ECC reads up to a fifth more
-MAX_INPUTS = 2.5  # bytes read per byte written: two inputs of the output's size, and a small one
+MAX_INPUTS = 3.5  # bytes read per byte written: three inputs of the output's size, and a small one
 MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
 MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores

@@ -128,6 +128,10 @@ def _far_off(block: Block, figures: dict[int, list[float]], texts: Sequence[Colu
         yield block.lines[i], "far-off", f": {block.title(at)[:60]!r} is {block.rows[i][at][:40]}, {who} {span}"
 
 
+def _squared(ratio: float) -> float:
+    return ratio * ratio  # infinite where a power would raise
+
+
 def far(figures: Sequence[float], least: float) -> int:
     """Which of some figures is much farther from all others than they are from each other, -1 for none.
 
@@ -139,11 +143,11 @@ def far(figures: Sequence[float], least: float) -> int:
     ordered = sorted(figures)
     second, last = ordered[1], ordered[-2]
     if second > 0 and (
-        high <= ALIKE * second and least < FARTHEST if low == 0 else second >= low * max(least, (high / second) ** 2)
+        high <= ALIKE * second and least < FARTHEST if low == 0 else second >= low * max(least, _squared(high / second))
     ):
         return figures.index(low)
     bottom = low or second
-    return figures.index(high) if bottom > 0 and high >= last * max(least, (last / bottom) ** 2) else -1
+    return figures.index(high) if bottom > 0 and high >= last * max(least, _squared(last / bottom)) else -1
 
 
 def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Found]:
