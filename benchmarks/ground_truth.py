@@ -26,6 +26,11 @@ NOISE = 0.03
 PROMISED = 0.1  # a saving on the fixed kernel that a reader would act on
 
 
+def within(low: float, measured: float, bound: float) -> bool:
+    """A measured speed-up lies between two predicted ones, give or take its noise."""
+    return low * (1 - NOISE) <= measured <= bound * (1 + NOISE)
+
+
 @dataclass(frozen=True)
 class Score:
     """How one page of one pair was diagnosed."""
@@ -45,7 +50,7 @@ class Score:
         """The measured speed-up lies in the predicted interval."""
         if self.low is None or self.bound is None:
             return False
-        return self.low * (1 - NOISE) <= self.measured <= self.bound * (1 + NOISE)
+        return within(self.low, self.measured, self.bound)
 
 
 def diagnose(path: Path) -> dict[str, Any]:
@@ -109,9 +114,9 @@ def score(row: dict[str, str], page: str, slow: dict[str, Any], fixed: dict[str,
     return Score(row["defect"], page, rank, first, named, measured, low, bound, nvidia_rules(slow))
 
 
-def truth(folder: Path = FOLDER) -> list[dict[str, str]]:
-    """The rows of truth.csv; none before anything was measured."""
-    path = folder / "truth.csv"
+def truth(folder: Path = FOLDER, table: str = "truth.csv") -> list[dict[str, str]]:
+    """The rows of a table of measured pairs; none before anything was measured."""
+    path = folder / table
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:

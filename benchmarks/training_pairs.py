@@ -7,7 +7,6 @@ A loop is promised what the to-do items of its expected rules save together, as 
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from ground_truth import FOLDER, NOISE, diagnose
+from ground_truth import FOLDER, PROMISED, diagnose, truth, within
 
 GAINED = 1.1  # below this speed-up the fix gave nothing that a rule should have promised
-SILENT = 0.1  # share of the span that the expected rules may still promise on the fixed side
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,12 @@ class Score:
     @property
     def inside(self) -> bool:
         """The measured speed-up lies in the promised range."""
-        return self.low * (1 - NOISE) <= self.measured <= self.bound * (1 + NOISE)
+        return within(self.low, self.measured, self.bound)
 
     @property
     def silent(self) -> bool:
         """The fixed side is no longer promised what was fixed."""
-        return self.fixed <= SILENT
+        return self.fixed <= PROMISED
 
 
 def promised(result: dict[str, Any], rules: frozenset[str]) -> tuple[float, float, float]:
@@ -80,12 +78,7 @@ def score(row: dict[str, str], slow: dict[str, Any], fixed: dict[str, Any]) -> S
 
 def scores(folder: Path = FOLDER) -> Iterator[Score]:
     """Score every measured pair."""
-    path = folder / "training.csv"
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
+    for row in truth(folder, "training.csv"):
         sides = [folder / "traces" / f"{row['defect']}_{side}.pt.trace.json.gz" for side in ("slow", "fixed")]
         with ThreadPoolExecutor() as pool:
             yield score(row, *pool.map(diagnose, sides))

@@ -66,9 +66,7 @@ def causes(result: dict[str, Any], name: str) -> tuple[str, str]:
     (kernel,) = (w["id"] for w in result["workloads"] if w["name"] == name)
     found = [f["cause"] for f in result["findings"] if f["workload"] == kernel and f.get("cause") != "low-throughput"]
     listed = [t["cause"] for t in result["todo"] if kernel in t["workloads"]]
-    # a unit at its limit promises nothing, so it stands in no list
-    limit = "near-limit" if "near-limit" in found else ""
-    return found[0] if found else "", listed[0] if listed else limit
+    return amd.leads(found, listed)
 
 
 def wrong(result: dict[str, Any], patients: Mapping[str, tuple[Mapping[str, float], str]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ no reader is spared its own formulas. Cycles of a CU are the clock times the dur
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -244,3 +244,9 @@ def _write(path: Path, lines: list[list[str]]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as f:
         csv.writer(f).writerows(lines)
     return path
+
+
+def leads(found: Sequence[str], listed: Sequence[str]) -> tuple[str, str]:
+    """The first cause found and the first listed; a unit at its limit promises nothing, so it stands in no list."""
+    limit = "near-limit" if "near-limit" in found else ""
+    return found[0] if found else "", listed[0] if listed else limit

@@ -93,7 +93,8 @@ class Table:
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
     the exports of a dialect differ in them. made_with: what `collect` says for the run that made the capture, where it states
-    its settings: run again, it gives nothing new. versions: of the driver and the profiler, where the export names them. queues: span in ns and what each queue did, where work is known by queue.
+    its settings: run again, it gives nothing new. versions: of the driver and the profiler, where the export names them.
+    queues: span in ns and what each queue did, where work is known by queue.
     """
 
     dialect: str

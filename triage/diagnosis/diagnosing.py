@@ -74,9 +74,8 @@ class Diagnoser:
             order = [*first, *rest][: min(listed, DEFAULT_LISTED if total > LIST_ALL_UP_TO else LIST_ALL_UP_TO)]
         else:
             order = [*first, *rest[: top - len(kept)]]
-        chosen = [f"--min-gain {as_written(min_gain, 'ratio').replace(' ', '')}"] * (min_gain > 0) + [
-            f"--top {top}"
-        ] * (top is not None)
+        least = as_written(min_gain, "ratio").replace(" ", "")
+        chosen = [f"--min-gain {least}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
         notes = _left_out(items, kept, total - len(order), total, chosen)
         return Diagnosis(
             parts,

@@ -95,9 +95,13 @@ def unjudged(s: Summary) -> str:
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
+def _level(top: UnitEntry) -> str:
+    return f"{said(top['unit'])} at {number(top['pct'], '%')}"
+
+
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
-    known = f"{said(top['unit'])} at {number(top['pct'], '%')} of peak"
+    known = f"{_level(top)} of peak"
     if top["unit"] == "VRAM":
         return f"{known}: only fewer bytes help; how many are needed is not known"
     return f"{known}; whether its work is needed is not known"
@@ -138,7 +142,7 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else "no measured cause"
         if dark["top"]:
-            why = f"{said(dark['top']['unit'])} at {number(dark['top']['pct'], '%')}, need not known"
+            why = f"{_level(dark['top'])}, need not known"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 

@@ -80,7 +80,8 @@ def kinds(
     facts = Facts(log, changed, verdicts.found.visible, weight, limit, limit * _beyond(verdicts, log), names)
     clocked = bool(np.isfinite(_ratio(sides, pairs, CLOCKS[0])).any())
     method = [*_tools(d), *_counters(sides), *_caches(sides, pairs)]
-    hardware = [*_devices(d), *_versions(d, DRIVER, True)]
+    versions = _versions(d)
+    hardware = [*_devices(d), *filter(None, [versions.pop(DRIVER, "")])]
     for m in CLOCKS:
         hardware += _clock(m, sides, pairs)
         method += _locked(m, sides)
@@ -96,7 +97,7 @@ def kinds(
     rate = done["per_iteration"]
     if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or _devices(d)):
         real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
-    method += _versions(d, DRIVER, False)  # another version alone decides nothing
+    method += versions.values()  # another version alone decides nothing
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
     if not any(evidence for _, evidence in found):
         # many small changes that add up; less than that is one verdict in twenty by noise
@@ -112,13 +113,11 @@ def _tools(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
     return [] if first == second else [f"profiler export: {', '.join(first)} before, {', '.join(second)} after"]
 
 
-def _versions(d: tuple[Diagnosis, Diagnosis], name: str, same: bool) -> list[str]:
-    """Versions that both sides name and that differ: of this name, or of all others."""
-    sides = [
-        {k: v for p in side.parts for k, v in p.capture.table.versions.items() if (k == name) is same} for side in d
-    ]
-    both = sorted(sides[0].keys() & sides[1].keys())
-    return [f"{k}: {sides[0][k]} before, {sides[1][k]} after" for k in both if sides[0][k] != sides[1][k]]
+def _versions(d: tuple[Diagnosis, Diagnosis]) -> dict[str, str]:
+    """Versions that both sides name and that differ: what has the version -> evidence."""
+    before, after = ({k: v for p in side.parts for k, v in p.capture.table.versions.items()} for side in d)
+    both = sorted(before.keys() & after.keys())
+    return {k: f"{k}: {before[k]} before, {after[k]} after" for k in both if before[k] != after[k]}
 
 
 def _counters(sides: tuple[Side, Side]) -> list[str]:
