@@ -109,6 +109,24 @@ def test_savings_of_simulated_tasks_are_those_of_the_model(prompts: Any) -> None
             assert saved == pytest.approx(task["expected"]["saving"], abs=0.001)
 
 
+def test_savings_and_causes_of_measured_tasks_are_those_of_the_pairs(prompts: Any) -> None:
+    import csv
+
+    from triage.rulebook import packs
+
+    causes = {rule.name: rule.cause for rule in packs.load().rules}
+    with open(ROOT / "sample_captures" / "ground_truth" / "truth.csv", newline="", encoding="utf-8") as file:
+        pairs = {side: row for row in csv.DictReader(file) for side in (row["kernel"], row["fixed_kernel"])}
+    measured = {n: t for n, t in prompts.grader.tasks().items() if n.startswith("measured-")}
+    assert len(measured) == len(prompts.captures.MEASURED)
+    for name, task in measured.items():
+        kernel = prompts.captures.MEASURED[f"{name}.csv"]
+        assert task["positive"] == (kernel == pairs[kernel]["kernel"])
+        if task["positive"]:
+            assert task["expected"]["saving"] == pytest.approx(1 - 1 / float(pairs[kernel]["speedup"]), abs=0.001)
+            assert set(task["expected"]["causes"]) == {causes[r] for r in pairs[kernel]["expected_rules"].split()}
+
+
 SOURCE = ["gpu.time 0.54 ms, hit rate 0.4327, sectors 4,194,304, l1 12.5"]
 
 
@@ -150,11 +168,11 @@ def test_the_stand_in_is_right_with_triage_and_wrong_without(prompts: Any, monke
     monkeypatch.setattr(prompts, "triage", in_this_process)
     attempts = harness.run(lambda p: (stand_in.answer(p), ""), prompts.grader.tasks().values(), 1, ("without", "with"))
     told = {arm: [a for a in attempts if a.arm == arm] for arm in ("without", "with")}
-    assert sum(a.first is True for a in told["with"]) >= 9 > 3 >= sum(a.first is True for a in told["without"])
+    assert sum(a.first is True for a in told["with"]) >= 17 > 4 >= sum(a.first is True for a in told["without"])
     assert all(a.honest is not False and not a.invented for a in told["with"])
     assert sum(a.tokens for a in told["with"]) <= 0.75 * sum(a.tokens for a in told["without"])
     rows = harness.table(attempts).splitlines()
-    assert rows[2].startswith("| without | 1 of 10 |") and " (estimate) |" in rows[3]
+    assert rows[2].startswith("| without | 3 of 24 |") and " (estimate) |" in rows[3]
 
 
 def test_the_harness_runs_a_command(
