@@ -190,3 +190,24 @@ def test_a_large_comparison_takes_little_memory(tmp_path: Path) -> None:
     code = f"import resource, subprocess; subprocess.run({command!r}, check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert int(p.stdout.split()[-1]) < 400_000  # KB; the program itself takes 90,000
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown"])
+def test_a_text_shows_what_adds_most_and_counts_the_rest(form: str, tmp_path: Path) -> None:
+    before = np.linspace(10, 60, 50)
+    factors = np.linspace(1.1, 2, 50)
+    doc = compared((table(tmp_path / "a.csv", before, [0] * 50), table(tmp_path / "b.csv", before * factors, [0] * 50)))
+    text, page = (compare_report.render(doc, f) for f in (form, "html"))
+    assert all(f"pass_{i}" in text for i in range(30, 50)) and "pass_29" not in text
+    assert "30 further pairs changed" in " ".join(text.split()) and "together +" in text
+    assert "pass_29" in compare_report.render(doc, form, full=True) and "pass_29" in page
+
+
+def test_changes_that_scatter_alone_explains_are_counted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    before = rng.lognormal(3, 1, 500)
+    after = before * np.exp(rng.normal(0, 0.06, 500))
+    doc = compared((table(tmp_path / "a.csv", before, [0] * 500), table(tmp_path / "b.csv", after, [0] * 500)))
+    (text,) = (k for k in compare_report.kinds(doc) if k.startswith("noise"))
+    changed = sum(doc["totals"]["verdicts"].get(v, 0) for v in ("faster", "slower"))
+    assert changed > 100 and f"{changed} workloads faster or slower, none beyond what scatter alone explains" in text

@@ -57,6 +57,8 @@ def unit(text: str) -> tuple[str, float]:  # noqa: C901 - one branch per family 
     if m := re.fullmatch(r"([kmgtp]?)i?(?:bytes?|b)(?:/|ps|\s*per\s*)(s|sec|second|)", low):
         base = 1024.0 ** ("kmgtp".index(m[1]) + 1) if "ib" in low and m[1] else _SI[m[1]]
         return "byte/s", base
+    if low in ("°c", "degc", "celsius"):
+        return "celsius", 1.0
     if m := re.fullmatch(r"([kmgt]?)hz", low):
         return "hz", _SI[m[1]]
     # ncu prints clocks as cycles per time, in the unit that gives a short number
@@ -231,6 +233,8 @@ def show(value: float, unit: str) -> str:
         return "not measured"
     if unit == "ratio":
         return f"{value * 100:.1f} %" if abs(value) < 0.9995 or abs(value) > 1.0005 else f"{value * 100:.0f} %"
+    if unit == "celsius":
+        return f"{value:.0f} °C"
     scales = {
         "ns": ("ns", (("s", 1e9), ("ms", 1e6), ("µs", 1e3))),
         "byte": ("B", _SCALES),

@@ -21,8 +21,14 @@ CAPTURE = """\
 
 `log_interval=0` writes every frame, otherwise a sample per interval. The GPU's load is sampled by the driver; it has no time per frame.
 """
-# header -> metric, unit; frame times are ms (MangoHud, src/logging.cpp)
-_COLUMNS = {"frametime": ("present.interval", "ms"), "gpu_load": ("present.gpu_share", "%")}
+# header -> metric, unit; frame times are ms (MangoHud, src/logging.cpp); a sensor that is missing is 0
+_COLUMNS = {
+    "frametime": ("present.interval", "ms"),
+    "gpu_load": ("present.gpu_share", "%"),
+    "gpu_core_clock": ("sm.frequency", "MHz"),
+    "gpu_mem_clock": ("vram.frequency", "MHz"),
+    "gpu_temp": ("gpu.temperature", "°C"),
+}
 _SYSTEM = ("os", "cpu", "gpu")
 
 

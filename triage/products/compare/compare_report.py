@@ -29,6 +29,7 @@ from triage.rendering.labels import AS_DATA
 from triage.rendering.phrases import number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
+DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change; the page lists all
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
 DEFAULT_COUNTERS = 12  # listed per pair
@@ -72,14 +73,17 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
     every = full or form == "html" or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO
     pairs = [p for p in doc["pairs"] if every or _worth(p, doc["margin"])]
     pairs.sort(key=lambda p: -abs(_adds(p)))
-    listed = [_pair(p, full) for p in pairs]
+    shown = None if full or form == "html" else DEFAULT_PAIRS
+    listed = [_pair(p, full) for p in pairs[:shown]]
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
         "noise_words": _filled(_noise(doc), form),
         "frame_remarks": [_filled(f"{whole(doc).capitalize()}, {r}.", form) for r in doc["frame"]["remarks"]],
         "warned": [_filled(f"WARNING: {w}.", form) for w in doc["warnings"]],
-        "unlisted": [_filled(text, form) for text in _unlisted(doc)],
+        "unlisted": [_filled(text, form) for text in (*_further(pairs[len(listed) :]), *_unlisted(doc))],
+        "unmatched": doc["unmatched"][:shown],
+        "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
         "strip": [_figure(r) for r in doc["timeline"]],
         "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form)
@@ -169,6 +173,14 @@ def _worth(p: Paired, margin: float) -> bool:
     if p["fixed"] or p["new"] or (p["verdict"] == UNKNOWN and p["remarks"]):
         return True
     return abs(longer(p) - 1) > margin if p["verdict"] == UNKNOWN else p["verdict"] != SAME
+
+
+def _further(pairs: Sequence[Paired]) -> list[str]:
+    """What the text leaves to the page."""
+    if not pairs:
+        return []
+    adds = added(sum(_adds(p) for p in pairs))
+    return [f"{plural(len(pairs), 'further pair')} changed, each adds less, together {adds}: --full, or -o FILE.html."]
 
 
 def _unlisted(doc: Comparison) -> list[str]:

@@ -23,6 +23,9 @@ def headline(doc: Comparison) -> str:
     """Times before and after, the change, and the verdicts counted; of unequal work that, and the change per unit of it."""
     frame = doc["frame"]
     told = upper_first(_counts(doc))
+    rate = doc["work"]["per_iteration"]
+    if frame["speedup"] is None and rate:  # a log of frame times: no times of the GPU
+        return f"Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}; no GPU durations to compare."
     if frame["speedup"] is None:
         return f"{told}; no durations to compare."
     if doc["work"]["unequal"]:
@@ -36,10 +39,11 @@ def headline(doc: Comparison) -> str:
 
 def verdict(doc: Comparison) -> str:
     """The verdict on the whole: per unit of work where the amounts differ."""
+    rate = doc["work"]["per_iteration"]
+    if rate and (doc["work"]["unequal"] or doc["frame"]["speedup"] is None):
+        return rate["judged"]["verdict"]
     if not doc["work"]["unequal"]:
         return (doc["outside"] or {"workloads": doc["frame"]})["workloads"]["verdict"]
-    if rate := doc["work"]["per_iteration"]:
-        return rate["judged"]["verdict"]
     change = _per(doc)
     return SAME if _is_noise(doc, change) else SLOWER if change > 0 else FASTER
 

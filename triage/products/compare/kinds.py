@@ -38,6 +38,7 @@ CHANCE = 0.01  # of calling noise real
 ALONE = 0.05  # part of a side's time in workloads that the other lacks
 NAMED = 3
 CLOCKS = ("sm.frequency", "vram.frequency")
+WARMER = 5.0  # °C between the sides that are named beside another clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def kinds(
     for m in CLOCKS:
         hardware += _clock(m, sides, pairs)
         method += _locked(m, sides)
+    hardware += _temperature(sides, pairs) if hardware or not clocked else []
     shared = _shared(facts)
     if shared is not None and not (clocked or method or hardware or _counters_moved(sides, pairs)):
         hardware.append(
@@ -169,6 +171,15 @@ def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
         return []
     first, second = (show(float(np.median(x[known])), "hz") for x in (before, after))
     return [f"{schema.get(metric).label}: {first} before, {second} after; times are compared in cycles"]
+
+
+def _temperature(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
+    """A hotter GPU lowers its clock: it explains one, and is a suspect where no clock is known."""
+    before, after = (x[np.isfinite(x)] for x in _both(sides, pairs, "gpu.temperature"))
+    if not (len(before) and len(after)) or abs(float(np.median(after) - np.median(before))) < WARMER:
+        return []
+    first, second = (show(float(np.median(x)), "celsius") for x in (before, after))
+    return [f"{schema.get('gpu.temperature').label}: {first} before, {second} after"]
 
 
 def _locked(metric: str, sides: tuple[Side, Side]) -> list[str]:
@@ -319,5 +330,11 @@ def _beyond(verdicts: Verdicts, log: Floats) -> float:
 
 
 def _noise(facts: Facts) -> str:
+    """Why nothing is called a change: all below what can be seen, or no larger than the pairs scatter among themselves."""
     seen = facts.visible[np.isfinite(facts.log)]
-    return f"no workload beyond noise (detectable {percent(float(np.median(seen)))})" if len(seen) else "no durations"
+    if not len(seen):
+        return "no durations"
+    if several := int(facts.changed.sum()):
+        scatter = percent(float(np.expm1(facts.beyond)))
+        return f"{plural(several, 'workload')} faster or slower, none beyond what scatter alone explains ({scatter})"
+    return f"no workload beyond noise (detectable {percent(float(np.median(seen)))})"
