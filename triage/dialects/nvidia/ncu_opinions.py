@@ -54,6 +54,7 @@ _UNITS = {
     "drams": "vram",
     "dram channels": "vram",
 }
+# the rule's "67.04% above the average" is (maximum - average) / maximum: so on 12 pages whose raw page holds both
 _UNEVEN = re.compile(r"One or more ([\w ]+?) have a much .*?Maximum instance value is ([\d.]+)% above", re.DOTALL)
 # a composite pipe is named with the one that dominates it: "Shared is the highest ... dominated by its Tensor (FP) sub-pipeline"
 _PIPE_NAME = r"(ALU(?: Heavy| Lite)?|FMA(?: Heavy| Lite| \(FP16\))?|FP16|FP64|XU|LSU|TEX|TMA|Uniform|Tensor|Shared)\b"
@@ -73,8 +74,11 @@ _PIPES = {
     "alu lite": "alu",
     "shared": "",
 }
+WARP = 32  # the rule counts instructions of warps; all lanes are taken to work
 _LEADERS = ("alu", "xu")
-_ROOF = re.compile(r"achieved\s+(?:close to )?([\d.]+)% of this device's fp32 peak[^.]*? ([\d.]+)% of its fp64 peak")
+_ROOF = re.compile(
+    r"achieved\s+(?:close to )?([\d.]+)% of this device's fp32 peak[^.]*? ([\d.]+)% of its fp64 peak", re.IGNORECASE
+)
 _FUSED = re.compile(r"executes ([\d,]+) fused and ([\d,]+) non-fused (FP32|FP64)", re.IGNORECASE)
 # pattern -> metric of each group; counts as printed
 _COUNTS = (
@@ -117,8 +121,8 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
     for pattern, metric in _SHARES:
         if found := re.search(pattern, text):
             yield metric, float(found[1]) / 100
-    if (m := _UNEVEN.search(text)) and m[1].lower() in _UNITS:
-        yield f"{_UNITS[m[1].lower()]}.cycles_active_max", 1 + float(m[2]) / 100
+    if (m := _UNEVEN.search(text)) and m[1].lower() in _UNITS and float(m[2]) < 100:
+        yield f"{_UNITS[m[1].lower()]}.cycles_active_max", 1 / (1 - float(m[2]) / 100)
     yield from _pipes(text)
     if m := _ROOF.search(text):
         yield "flop.fp32_share", float(m[1]) / 100
@@ -126,6 +130,7 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
     if m := _FUSED.search(text):
         fused, single = (float(g.replace(",", "")) for g in m.groups()[:2])
         if fused + single > 0:
+            yield f"flop.{m[3].lower()}", WARP * (2 * fused + single)
             yield f"flop.nonfused_{m[3].lower()}", single / (fused + single)
 
 
