@@ -265,7 +265,14 @@ METRICS = (
         "SM clock while profiled",
         ("SM Frequency", "sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second", "gpc__frequency"),
     ),
-    Metric("gpu.temperature", "celsius", "GPU temperature", "", "Temperature of the GPU as the driver reports it", ("gpu_temp",)),
+    Metric(
+        "gpu.temperature",
+        "celsius",
+        "GPU temperature",
+        "",
+        "Temperature of the GPU as the driver reports it",
+        ("gpu_temp",),
+    ),
     Metric(
         "device.max_clock",
         "count",

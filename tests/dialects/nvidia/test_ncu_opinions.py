@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.conftest import CORPUS, needs_corpus
+from tests.conftest import CORPUS, ROOT, needs_corpus
 from triage import read
 from triage.dialects.nvidia.ncu_opinions import figures
 
@@ -51,11 +53,33 @@ def test_counts_shares_and_pipes() -> None:
     assert said("FP64 is the highest-utilized pipeline (85.2%) based on active cycles") == {"pipe.fp64": 0.852}
     assert said(
         "One or more L2 Slices have a much higher number of active cycles than the average number of active cycles. Maximum instance value is 40.63% above the average"
-    ) == {"l2.cycles_active_max": pytest.approx(1.4063)}
+    ) == {"l2.cycles_active_max": pytest.approx(1 / 0.5937)}
     assert said("The grid executes only 64 blocks, which is less than the GPU's 108 multiprocessors.") == {
         "device.sm_count": 108
     }
     assert said("Nothing to report.") == {}
+
+
+def test_peaks_are_read_in_the_words_of_old_and_new_versions() -> None:
+    for word in ("fp32", "FP32"):
+        text = f"The workload achieved close to 3% of this device's {word} peak performance and 16% of its {word.replace('32', '64')} peak performance."
+        assert dict(figures("SOLFPRoofline", text)) == {"flop.fp32_share": 0.03, "flop.fp64_share": 0.16}
+    fused = "This kernel executes 30 fused and 20 non-fused FP64 instructions."
+    assert dict(figures("FPInstructions", fused)) == {"flop.fp64": 32 * 80, "flop.nonfused_fp64": 0.4}
+
+
+def test_the_busiest_unit_is_what_the_raw_page_of_the_same_report_counts() -> None:
+    exports = ROOT / "sample_captures" / "ground_truth" / "exports"
+    compared = 0
+    for page in sorted(exports.glob("*.details.csv")):
+        said = re.search(r"One or more SMs have.*?Maximum instance[^\"]*", page.read_text("utf-8"), re.DOTALL)
+        if said and not page.name.startswith("launch_bound_sequence"):  # of 32 launches, which one?
+            raw = read(page.with_name(page.name.replace("details", "raw"))).facts
+            share = raw["sm.cycles_active_max"][0] / raw["sm.cycles_active"][0]
+            told = dict(figures("WorkloadImbalance", said[0]))["sm.cycles_active_max"]
+            assert told == pytest.approx(share, rel=0.005), page.name
+            compared += 1
+    assert compared >= 6
 
 
 @needs_corpus
