@@ -331,10 +331,12 @@ def cell(o: SourceEntry, most: int = 2) -> str:
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
-    """One cell with its place; of a row that stands `before` already, its column alone."""
+    """One cell with its place; of a row or column that stands `before` already, what differs alone."""
     column = short(o["column"], 70)
     if any((b["file"], b["line"]) == (o["file"], o["line"]) for b in before):
         return f"“{short(o['text'], 40)}” ({'metric' if 'record' in o else 'column'} {column})"
+    if any((b["file"], b["column"]) == (o["file"], o["column"]) for b in before):
+        return f"“{short(o['text'], 40)}” ({o.get('record') or 'line'} {o['line']})"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{column})"
 
