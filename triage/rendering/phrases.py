@@ -249,7 +249,7 @@ def only_small(s: Summary) -> str:
 def gain(f: FindingEntry) -> str:
     """`232 µs (1.6 % of frame; 26 % of marker, 1.35x)`."""
     g = f["gain"]
-    if not g:
+    if not g or not g["fraction"]:
         return "no estimate"
     whole = "frame" if voice().item == "marker" else "capture"
     # of the whole frame, fraction and share are one number
@@ -264,9 +264,9 @@ def gain(f: FindingEntry) -> str:
 
 
 def saves(f: FindingEntry) -> str:
-    """A saving in a table cell: time where known, else the fraction."""
+    """A saving in a table cell: time where known, else the fraction; a dash for none."""
     g = f["gain"]
-    if not g:
+    if not g or not g["fraction"]:
         return "–"
     return saving(g["saved_ns"], g["fraction"])
 
