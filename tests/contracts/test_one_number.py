@@ -177,8 +177,8 @@ def machines(b: Bundle, s: Summary, texts: dict[str, str]) -> Iterator[str]:
     if [(next(iter(p.values())), q["saved_ns"], q["share"]) for p, q in found] != items:
         yield "sarif: another list"
     savings = [phrases.saving(i["saved_ns"], i["fraction"]) for i in b.todo]
-    told = [line.replace("%25", "%") for line in texts["github"].splitlines()]
-    spoken = {"sarif": [r["message"]["text"] for r in run["results"]], "github": told if b.todo else []}
+    told = [line.replace("%25", "%") for line in texts["github"].splitlines() if " title=triage::" not in line]
+    spoken = {"sarif": [r["message"]["text"] for r in run["results"]], "github": told}
     for form, lines in spoken.items():
         yield from (f"{form}: no {v} in {x[:60]!r}" for x, v in zip(lines, savings, strict=True) if v not in x)
     first = next((x for x in texts["brief"].splitlines() if x.startswith("to do, by saving: ")), "")
@@ -269,6 +269,10 @@ def test_filters_choose_items_and_say_what_they_leave_out(chosen: dict[str, Any]
     (note,) = b.frame["notes"]
     assert f"{len(whole.todo) - kept} of {len(whole.todo)} items ({show(left, 'ns')})" in note and said in note
     assert b.frame["recoverable_ns"] == whole.frame["recoverable_ns"]
+    for form in set(FORMATS) - {"csv"}:  # a table: the command line says it beside
+        parts: list[str] = []
+        formats.render(b, form, parts.append)
+        assert f"{len(whole.todo) - kept} of {len(whole.todo)} items" in words("".join(parts)), form
     with speaking(b.item, b.whose):
         s = summarise(b)
         titles = {m["workload"]["id"]: (m["title"], phrases.back(m)) for m in summarise(whole)["markers"]}
