@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -29,7 +30,9 @@ from triage.ground.units import show
 from triage.products.tickets import compose
 from triage.products.tickets.text import body
 from triage.rendering import formats, phrases
+from triage.rendering.brief import MAX_ITEMS
 from triage.rendering.escape import clean, short
+from triage.rendering.findings_parquet import parquet
 
 FORMATS = tuple(formats.formats())
 PLACEHOLDER = re.compile(r"\{[a-z_][\w.]*(?::[^{}\n]{0,12})?\}(?!\})")
@@ -62,7 +65,8 @@ def everywhere(path: str, full: bool) -> Iterator[str]:
     for form in ("terminal", "markdown", "jira", "html"):
         if words(s["headline"]) not in plain[form]:
             yield f"{form}: another headline"
-        for v in s["verdicts"] if len(s["verdicts"]) > 1 else ():
+        alone = form == "terminal" and [v["verdict"] for v in s["verdicts"]] == ["not-diagnosed"]  # its line says it
+        for v in s["verdicts"] if not alone else ():
             figure = f"{phrases.verdict(v['verdict']).lower()} {phrases.time(v['ns'])} ({percent(v['share'])})"
             if words(figure) not in plain[form].lower():
                 yield f"{form}: no {figure}"
@@ -70,6 +74,7 @@ def everywhere(path: str, full: bool) -> Iterator[str]:
         yield from items(form, plain[form], s, full)
     yield from findings(b, texts)
     yield from tables(b, s, texts, full)
+    yield from machines(b, s, texts)
     for form, text in texts.items():
         told = re.sub(r"<script.*?</script>|<style>.*?</style>", "", text, flags=re.DOTALL) if form == "html" else text
         yield from (f"{form}: {m} was not filled" for m in PLACEHOLDER.findall(told) if m not in MACROS)
@@ -164,6 +169,49 @@ def tables(b: Bundle, s: Summary, texts: dict[str, str], full: bool) -> Iterator
         yield f"junit: {cases[0]} cases for {len(works)} workloads"
 
 
+def machines(b: Bundle, s: Summary, texts: dict[str, str]) -> Iterator[str]:
+    """Outputs for machines: items in their order with their figures, times of workloads, rows of findings."""
+    items = [(i["fingerprint"], i["saved_ns"], i["share"]) for i in b.todo]
+    run = json.loads(texts["sarif"])["runs"][0]
+    found = [(r["partialFingerprints"], r["properties"]) for r in run["results"]]
+    if [(next(iter(p.values())), q["saved_ns"], q["share"]) for p, q in found] != items:
+        yield "sarif: another list"
+    savings = [phrases.saving(i["saved_ns"], i["fraction"]) for i in b.todo]
+    told = [line.replace("%25", "%") for line in texts["github"].splitlines() if " title=triage::" not in line]
+    spoken = {"sarif": [r["message"]["text"] for r in run["results"]], "github": told}
+    for form, lines in spoken.items():
+        yield from (f"{form}: no {v} in {x[:60]!r}" for x, v in zip(lines, savings, strict=True) if v not in x)
+    first = next((x for x in texts["brief"].splitlines() if x.startswith("to do, by saving: ")), "")
+    for i, v in zip(b.todo[:MAX_ITEMS], savings, strict=False):
+        if f"{i['rank']}. {i['cause']} ~{v} (" not in first:
+            yield f"brief: no {i['cause']} ~{v}"
+    cases = [float(x) for x in re.findall(r'<testcase [^>]*time="([\d.]+)"', texts["junit"])]
+    times = [(w["duration_ns"] or 0) / 1e9 for w in b.workloads]
+    if sorted(cases)[-len(times) :] != pytest.approx(sorted(times), abs=1e-8) and len(cases) == len(times):
+        yield "junit: other times"
+    if b.rows != [list(r) for r in parquet_rows(b.rows)]:
+        yield "parquet: other rows"
+
+
+def parquet_rows(rows: list[Any]) -> list[tuple[Any, ...]]:
+    """Rows of findings, written as Parquet and read again."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "findings.parquet"
+        with parquet(path) as add:
+            add(rows)
+        table = pq.read_table(path)
+    return list(zip(*(c.to_pylist() for c in table.columns), strict=True)) if table.num_rows else []
+
+
+def python(path: str) -> Iterator[str]:
+    """The Python interface: its list and its verdicts."""
+    b, s, _ = rendered(path, False)
+    d = diagnosis(path)
+    if list(d.todo) != b.todo or d.verdicts != {v["verdict"]: v["ns"] for v in s["verdicts"]}:
+        yield "python: another list, or other verdicts"
+
+
 def products(path: str, full: bool) -> Iterator[str]:
     """Tickets and the answers of the MCP server."""
     b, s, _ = rendered(path, full)
@@ -200,7 +248,7 @@ def test_every_format_of_every_sample_says_the_same() -> None:
     faults = []
     for name, path in samples():
         full = name in EVERY_FORMAT  # each kind of report with all that it can list
-        faults += [f"{name}: {fault}" for fault in (*everywhere(path, full), *products(path, full))]
+        faults += [f"{name}: {fault}" for fault in (*everywhere(path, full), *python(path), *products(path, full))]
     assert not faults, "\n".join(faults[:40])
 
 
@@ -221,6 +269,10 @@ def test_filters_choose_items_and_say_what_they_leave_out(chosen: dict[str, Any]
     (note,) = b.frame["notes"]
     assert f"{len(whole.todo) - kept} of {len(whole.todo)} items ({show(left, 'ns')})" in note and said in note
     assert b.frame["recoverable_ns"] == whole.frame["recoverable_ns"]
+    for form in set(FORMATS) - {"csv"}:  # a table: the command line says it beside
+        parts: list[str] = []
+        formats.render(b, form, parts.append)
+        assert f"{len(whole.todo) - kept} of {len(whole.todo)} items" in words("".join(parts)), form
     with speaking(b.item, b.whose):
         s = summarise(b)
         titles = {m["workload"]["id"]: (m["title"], phrases.back(m)) for m in summarise(whole)["markers"]}

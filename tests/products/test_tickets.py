@@ -133,7 +133,8 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         body = (tmp_path / "out" / next(f for f in t["files"] if f.endswith("ticket.md"))).read_text()
         assert t["fingerprint"] in body
         assert len(body.splitlines()) <= 40
-        assert body.startswith(f"# {t['title']}\n\nOwner: ") and "**Budget:** not set" in body
+        assert body.startswith(f"# {t['title']}\n\n") and "**Owner, budget:** not set" in body
+        assert len(t["title"]) <= 80
         assert ("**Try:**" if t["title"].startswith("Suspected ") else "**Fix:**") in body
         for part in ("**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
             assert part in body

@@ -139,6 +139,9 @@ def command(
         window = _common.window(output)
         with writing.sink(output, colours=window["color"]) as write:
             formats.render(bundle, form, write, full=settings.full, fail_on=level, **window)
+    if form == "csv":  # a table has no place for what filters left out
+        for note in bundle.frame["notes"]:
+            complain(f"note: {note}")
     failed = [*_reached(accepted.standing(bundle.todo), level), *budgets.exceeded(bundle)]
     if fail_on and failed:
         complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))

@@ -42,10 +42,10 @@ def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
         yield write
 
 
-def in_reach(folder: Path) -> None:
+def in_reach(folder: Path, option: str = "-o") -> None:
     """Raise ReportError for a folder that is not there and not below the working folder: a typing error makes none elsewhere."""
     if not folder.exists() and not folder.absolute().is_relative_to(Path.cwd()):
-        raise ReportError(f"{folder}: no such folder", "make it first, or choose another -o")
+        raise ReportError(f"{folder}: no such folder", f"make it first, or choose another {option}")
 
 
 def _is_stdout(path: Path) -> bool:

@@ -12,6 +12,7 @@ from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
+from triage.findings.distinct_advice import distinct
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.findings.owner_advice import owner_advice
@@ -65,7 +66,7 @@ def _entry(
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
     worst = "" if item.whole else str(d.parts[item.workloads[0][0]].capture.names[item.workloads[0][1]])
     owner, theirs = owner_of(worst), owner_advice(worst)
-    advice = theirs or list(dict.fromkeys((*f["advice"], *general(cause, d.parts[finding.part].view))))
+    advice = theirs or distinct((*f["advice"], *general(cause, d.parts[finding.part].view)))
     mine = set(item.workloads)
     return {
         "rank": rank,

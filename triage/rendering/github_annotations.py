@@ -19,6 +19,8 @@ def github(b: Bundle, write: Write) -> None:
     standing = list(places.standing(b))
     if not standing:
         write(f"::notice title=triage::{_data(summarise(b)['headline'])}\n")
+    for note in b.frame["notes"]:
+        write(f"::notice title=triage::{_data(note)}\n")
     for item, (first, *_) in standing:
         line = f",line={first.line}" if first.line else ""
         head = f"{KINDS[item['level']]} file={_property(first.file)}{line},title={_property(item['title'])}"

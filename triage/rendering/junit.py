@@ -48,7 +48,8 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
             cases += [_budget(e) for e in b.frame.get("budgets", [])]
         # exclusive times: a marker within another is not counted twice
         seconds = sum(w.self_ns or 0 for w in mine) / 1e9
-        suites.append(Suite(short(capture["path"], LONG), cases, seconds))
+        # of filters, what they left out
+        suites.append(Suite(short(capture["path"], LONG), cases, seconds, b.frame["notes"] if number == 0 else ()))
     for piece in junit_xml("triage", suites):
         write(piece)
 

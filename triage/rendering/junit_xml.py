@@ -35,11 +35,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Tests that belong together. seconds: of all of them, None where it is not known."""
+    """Tests that belong together. seconds: of all of them, None where it is not known. out: lines about all of them."""
 
     name: str
     cases: Sequence[Case]
     seconds: float | None = None
+    out: Sequence[str] = ()
 
 
 def junit_xml(name: str, suites: Sequence[Suite]) -> Iterator[str]:
@@ -60,6 +61,8 @@ def _suite(suite: Suite) -> Iterator[str]:
     yield _start("testsuite", said) + "\n"
     for case in suite.cases:
         yield _case(case)
+    if suite.out:
+        yield f"<system-out>{_lines(suite.out)}</system-out>\n"
     yield "</testsuite>\n"
 
 

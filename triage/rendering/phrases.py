@@ -249,7 +249,7 @@ def only_small(s: Summary) -> str:
 def gain(f: FindingEntry) -> str:
     """`232 µs (1.6 % of frame; 26 % of marker, 1.35x)`."""
     g = f["gain"]
-    if not g:
+    if not g or not g["fraction"]:
         return "no estimate"
     whole = "frame" if voice().item == "marker" else "capture"
     # of the whole frame, fraction and share are one number
@@ -264,9 +264,9 @@ def gain(f: FindingEntry) -> str:
 
 
 def saves(f: FindingEntry) -> str:
-    """A saving in a table cell: time where known, else the fraction."""
+    """A saving in a table cell: time where known, else the fraction; a dash for none."""
     g = f["gain"]
-    if not g:
+    if not g or not g["fraction"]:
         return "–"
     return saving(g["saved_ns"], g["fraction"])
 
@@ -331,10 +331,12 @@ def cell(o: SourceEntry, most: int = 2) -> str:
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
-    """One cell with its place; of a row that stands `before` already, its column alone."""
+    """One cell with its place; of a row or column that stands `before` already, what differs alone."""
     column = short(o["column"], 70)
     if any((b["file"], b["line"]) == (o["file"], o["line"]) for b in before):
         return f"“{short(o['text'], 40)}” ({'metric' if 'record' in o else 'column'} {column})"
+    if any((b["file"], b["column"]) == (o["file"], o["column"]) for b in before):
+        return f"“{short(o['text'], 40)}” ({o.get('record') or 'line'} {o['line']})"
     place = f", {o['record']} {o['line']}, metric " if "record" in o else f":{o['line']}, column "
     return f"“{short(o['text'], 40)}” ({tail(o['file'])}{place}{column})"
 

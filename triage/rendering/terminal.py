@@ -143,6 +143,8 @@ class _Page:
             if c["frames"]:
                 grid.add_row(HEADS.frames, frames(c["frames"]))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
+        if [v["verdict"] for v in self.s["verdicts"]] in (["fix"], ["suspect"], ["at-limit"]):  # one: a word, no bar
+            grid.add_row(HEADS.verdict, phrases.verdicts(self.s["verdicts"]))
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))

@@ -43,29 +43,22 @@ def waterfall(frame: Judged, steps: Sequence[Step]) -> Markup:
     if not steps:
         return Markup("")
     rows = [("before", 0.0, before, ""), *_bars(before, steps), ("after", 0.0, after, "")]
-    least = min(before, after, *(s["sum_ns"] for s in steps))
+    sums = [before, after, *(s["sum_ns"] for s in steps)]
     # a change of a part in a hundred would be a hair beside the whole: the scale begins where the bars do
-    low = max(0.0, least - (max(before, after, *(s["sum_ns"] for s in steps)) - least) * 0.5)
-    span = max(before, after, *(s["sum_ns"] for s in steps)) - low or 1.0
+    low = max(0.0, min(sums) - (max(sums) - min(sums)) * 0.5)
+    span = max(sums) - low or 1.0
     out = []
-    for i, (name, start, end, look) in enumerate(rows):
-        left, right = (max(0.0, (x - low) / span) * 60 + 28 for x in sorted((start, end)))
+    for name, start, end, look in rows:
+        left, right = (max(0.0, (x - low) / span) * 100 for x in sorted((start, end)))
+        at = f'x="{number(left)}%" y="2" width="{number(max(0.2, right - left))}%" height="14"'
+        hatch = f'<rect {at} fill="url(#h-memory)"/>' if look == "slower" else ""
         text = added(end - start) if look else time(end)
-        y = i * 20
-        hatch = (
-            f'<rect x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14" fill="url(#h-memory)"/>'
-            if look == "slower"
-            else ""
-        )
         out.append(
-            f'<text x="27%" y="{y + 14}" text-anchor="end">{escape(short(name, 30))}<title>{escape(short(name, 300))}</title></text>'
-            f'<rect class="p-{look or "before"}" x="{number(left)}%" y="{y + 3}" width="{number(max(0.2, right - left))}%" height="14"/>{hatch}'
-            f'<text x="{number(right + 0.5)}%" y="{y + 14}">{text}</text>'
+            f'<span title="{escape(short(name, 300))}">{escape(short(name, 34))}</span>'
+            f'<svg width="100%" height="18" aria-hidden="true" focusable="false"><rect class="p-{look or "before"}" {at}/>{hatch}</svg><b>{text}</b>'
         )
-    label = escape(f"From {time(before)} before to {time(after)} after, in {len(steps)} steps")
-    return Markup(
-        f'<svg class="waterfall" width="100%" height="{len(rows) * 20}" role="img" aria-label="{label}">{"".join(out)}</svg>'
-    )
+    scale = f"Scale: {time(low) if low else '0'} to {time(max(sums))}."
+    return Markup(f'<div class="waterfall">{"".join(out)}</div><p class="soft">{scale}</p>')
 
 
 def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float, str]]:

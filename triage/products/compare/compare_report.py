@@ -15,7 +15,7 @@ from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
-from triage.products.compare.headline import headline, kinds, noun, verdict, whole
+from triage.products.compare.headline import headline, kinds, noun, sentences, verdict, whole
 from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import added, steps
@@ -85,10 +85,11 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched": doc["unmatched"][:shown],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
-        "strip": [_figure(r) for r in doc["timeline"]],
+        "strip": [_figure(r, 25 if form == "terminal" else 70) for r in doc["timeline"]],
         "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form)
         if form == "terminal"
         else headline(doc),
+        "sentences": sentences(doc),
         "verdict": verdict_word(verdict(doc)),
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
         "outlying": [
@@ -115,6 +116,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
     """What only the page shows: drawings and their common scales."""
     most = max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0)
     reach, cards = charts.reach(pairs), len(listed) if full else CARDS
+    rate = doc["work"]["per_iteration"]
     scale = f"\u2212{reach * 100:.0f} to +{reach * 100:.0f} %"
     return {
         "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
@@ -125,6 +127,8 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
         "look": charts.look(verdict(doc)),
         "waterfall": charts.waterfall(doc["frame"], steps(doc, "idle and overlap" if doc["timeline"] else "outside")),
+        "per": rate and f"per {rate['unit']}",
+        "rate": rate and rate["judged"],
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
         "explained": any(_told(p) for p in listed),
@@ -153,10 +157,12 @@ def _told(p: dict[str, Any]) -> bool:
     return any(p[k] for k in ("shown", "predicted", "outcomes", "remarks"))
 
 
-def _figure(r: Row) -> dict[str, str]:
-    """A row of two timelines in words."""
+def _figure(r: Row, room: int) -> dict[str, str]:
+    """A row of two timelines in words; room: characters of a kernel's name."""
+    word, space, name = r["what"].partition("kernel ")
+    what = r["what"] if word else f"kernel {short(name, room)}" if space else r["what"]
     change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
-    return {"what": r["what"], "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
+    return {"what": what, "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 
 
 def _filled(text: str, form: str) -> str:

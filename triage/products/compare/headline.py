@@ -20,21 +20,27 @@ EVIDENCE = 3  # lines that a kind of change shows
 
 
 def headline(doc: Comparison) -> str:
-    """Times before and after, the change, and the verdicts counted; of unequal work that, and the change per unit of it."""
+    """Times before and after, the change, and the verdicts counted; of unequal work the change per unit of it, and how unequal."""
+    return " ".join(sentences(doc))
+
+
+def sentences(doc: Comparison) -> list[str]:
+    """The headline's sentences; the first is the change on which the verdict rests."""
     frame = doc["frame"]
     told = upper_first(_counts(doc))
     rate = doc["work"]["per_iteration"]
     if frame["speedup"] is None and rate:  # a log of frame times: no times of the GPU
         return f"Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}; no GPU durations to compare."
     if frame["speedup"] is None:
-        return f"{told}; no durations to compare."
+        return [f"{told}; no durations to compare."]
     if doc["work"]["unequal"]:
-        return f"{_unequal(doc)}. {told}."
+        return [f"{upper_first(text)}." for text in (*_unequal(doc), told)]
     text = f"{times(frame)}: {change(frame)}"
     if apart := doc["outside"]:
         work, item = apart["workloads"], noun(doc)
-        text = f"{item.capitalize()}s {times(work)}: {change(work)}. Outside all {item}s {times(apart)}; total {times(frame)}"
-    return f"{text}. {told}."
+        text = f"{item.capitalize()}s {times(work)}: {change(work)}"
+        return [f"{text}.", f"Outside all {item}s {times(apart)}; total {times(frame)}.", f"{told}."]
+    return [f"{text}.", f"{told}."]
 
 
 def verdict(doc: Comparison) -> str:
@@ -67,7 +73,8 @@ def kinds(doc: Comparison) -> list[str]:
     ]
 
 
-def _unequal(doc: Comparison) -> str:
+def _unequal(doc: Comparison) -> list[str]:
+    """The change per unit of work, then how much work there was, and idle time where it changed."""
     work, frame = doc["work"], doc["frame"]
     row = next(r for r in work["rows"] if r["what"] == work["what"])
     ratio, window = work["ratio"] or 1.0, work["window"]
@@ -80,19 +87,22 @@ def _unequal(doc: Comparison) -> str:
         text += f", matched ones {share(weighted)} weighted by time"
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
-    if rate := work["per_iteration"]:
-        text += f". Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}"
     unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (row["what"].rstrip("s"), "")
     per = _per(doc)
-    text += (
-        f". Per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f". Per {unit} {signed(per)}{how}"
-    )
+    each = f"per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f"per {unit} {signed(per)}{how}"
+    out = [text, each]
+    if rate := work["per_iteration"]:
+        out.insert(0, f"per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}")
+    else:
+        out.reverse()
     rows = {r["what"]: r for r in doc["timeline"]}
     if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
         before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
         if before and abs(after / before - 1) > IDLE:
-            text += f". Idle time {time(idle['before'])} before ({percent(before)}), {time(idle['after'])} after ({percent(after)})"
-    return text
+            out.append(
+                f"idle time {time(idle['before'])} before ({percent(before)}), {time(idle['after'])} after ({percent(after)})"
+            )
+    return out
 
 
 def share(ratio: float) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from triage.ground.phrasing import percent
-from triage.products.history.history_result import Moved, Point
+from triage.products.history.history_result import Moved, Named, Point
 from triage.rendering.escape import short
 from triage.rendering.phrases import time
 
@@ -65,6 +65,12 @@ def chart(points: Sequence[Point], moved: Sequence[Moved]) -> dict[str, Any]:
 def name(p: Point) -> str:
     """The label of a build, else the beginning of its commit."""
     return short(p["build"]["labels"][0], 12) if p["build"]["labels"] else p["build"]["revision"][:10]
+
+
+def build(b: Named) -> str:
+    """`1.9.0 (a1b2c3d4e5f6)`: the label of a build and its commit, or the commit alone."""
+    revision = b["revision"][:12]
+    return f"{short(b['labels'][0], 40)} ({revision})" if b["labels"] else revision
 
 
 def note(m: Moved) -> str:

@@ -13,12 +13,13 @@ from triage.ground.phrasing import either, percent, plural
 from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS
 from triage.products.history.gate import doubt, line, times
-from triage.products.history.history_chart import chart, date
-from triage.products.history.history_result import Gate, Line, Moved
+from triage.products.history.history_chart import MINUS, build, chart, date
+from triage.products.history.history_result import Gate, Line, Moved, Part
 from triage.products.history.record import shown
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
+from triage.rendering.labels import HEADS
 from triage.rendering.phrases import time
 
 GATE = ("terminal", "markdown", "json", "junit")
@@ -101,8 +102,8 @@ def _row(m: Moved) -> dict[str, Any]:
         "marker": shown(SEP.join(m["marker"])),
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
-        "change": times(1 + m["change"]) if m["change"] >= 1 else f"{m['change'] * 100:+.1f} %",
-        "since": m["by"]["revision"][:12] + (f" or {', '.join(others[:3])}" if others else ""),
+        "change": times(1 + m["change"]) if m["change"] >= 1 else f"{m['change'] * 100:+.1f} %".replace("-", MINUS),
+        "since": build(m["by"]) + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
         "by": "–" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
     }
@@ -160,7 +161,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
     said = (
-        f"{head}: {time(points[-1]['ns'])}{saving} at {points[-1]['build']['revision'][:12]}, "
+        f"{head}: {time(points[-1]['ns'])}{saving} at {build(points[-1]['build'])}, "
         f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
         if points
         else f"{head}: no durations."
@@ -168,6 +169,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
         said += f" Latest lasting change: {last['change']} ({last['verdict']}) at {last['since']}."
+    told = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
 
@@ -177,8 +179,8 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=said,
             chart=chart(doc["points"], doc["moved"]),
-            rows=[_row(m) for m in doc["moved"]],
-            points=[{**p, "date": date(p["build"]["at"])} for p in reversed(points)],
+            rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], told, strict=True)],
+            points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
             held="Changes listed exceed the noise of the runs.",
         )
     lines = _wrapped(said)
@@ -189,16 +191,24 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         lines.append(f"{ends} to {date(newest[-1]['build']['at'])} {newest[-1]['build']['revision'][:12]}")
     if doc["moved"]:
         lines += ["", "Changes"]
-    steps = doc["moved"] if full else doc["moved"][-DEFAULT_CHANGES:]
-    for m in steps:
-        lines += _wrapped(f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m)}", "  ")
+    steps = list(zip(doc["moved"], told, strict=True))
+    for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
+        lines += _wrapped(f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m, text)}", "  ")
     return "\n".join(lines) + "\n"
 
 
-def _step(m: Moved) -> str:
+def _step(m: Moved, largest: str) -> str:
     row = _row(m)
     by = f", top cause: {short(row['by'], 60)}" if m["title"] else ""
-    return f"{row['change']} since {row['since']}{by}"
+    where = f", {HEADS.largest_in.lower()} {largest}" if largest else ""
+    return f"{row['change']} since {row['since']}{where}{by}"
+
+
+def _largest(parts: Sequence[Part]) -> str:
+    """`Frame / Lighting +1.03 ms`: the markers that add most to a change."""
+    return ", ".join(
+        f"{short(shown(SEP.join(p['marker'])), 60)} {'+' if p['adds_ns'] > 0 else MINUS}{time(abs(p['adds_ns']))}" for p in parts
+    )
 
 
 def _span(values: Sequence[float]) -> str:

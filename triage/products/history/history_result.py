@@ -92,8 +92,15 @@ class Point(TypedDict):
     runs: list[float]
 
 
+class Part(TypedDict):
+    """What a marker adds to a change of the frame, ns."""
+
+    marker: list[str]
+    adds_ns: float
+
+
 class Line(TypedDict):
-    """The trend of the frame, of markers together, or of a cause (its saving)."""
+    """The trend of the frame, of markers together, or of a cause (its saving). parts: per change of the frame, its largest."""
 
     schema: str
     kind: str
@@ -103,3 +110,4 @@ class Line(TypedDict):
     device: str
     points: list[Point]
     moved: list[Moved]
+    parts: list[list[Part]]

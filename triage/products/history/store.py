@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from triage.files.metered import Meter, guard
+from triage.files.writing import in_reach
 from triage.ground.errors import TriageError
 from triage.products.history.record import Key, Run
 from triage.products.history.schema import APPLICATION, MIGRATIONS, VERSION
@@ -88,6 +89,7 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
     db: Database | None = None
     try:
         if create:
+            in_reach(where.parent, "--history")
             where.parent.mkdir(parents=True, exist_ok=True)
         db = _connect(where, create)
         _upgrade(db, path)

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triage.capture.capture import SEP
 from triage.ground.errors import TriageError
-from triage.products.history.changepoints import Floats, levels, shifts
+from triage.products.history.changepoints import Floats, Shift, levels, shifts
 from triage.products.history.gate import matches, moved, named
-from triage.products.history.history_result import SCHEMA, Line, Point
+from triage.products.history.history_result import SCHEMA, Line, Part, Point
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
 from triage.products.noise import FLOOR
+
+PARTS = 2  # markers that a change of the frame names
+LEAST_PART = 0.1  # of the change: a marker that adds less does not explain it
 
 
 def trend_of(db: Database, order: Sequence[Build], what: str = "", floor: float = FLOOR) -> Line:
@@ -74,7 +78,26 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: 
         "device": trend.builds[-1].key.device if trend.builds else "",
         "points": points,
         "moved": [moved(alone, s, starts[i]) for i, s in enumerate(steps)],
+        "parts": [_parts(trend, s, starts[i]) for i, s in enumerate(steps)] if name == FRAME else [],
     }
+
+
+def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
+    """The markers that add most to a change of the frame, in its direction; start: of the level before it."""
+    rows = (trend.of >= start) & (trend.of < s.at), (trend.of >= s.at) & (trend.of < s.until)
+    found = [trend.times[mine] for mine in rows]
+    # a marker that is new or gone counts with all its time
+    before, after = (
+        np.nan_to_num(np.ma.median(np.ma.masked_invalid(t), axis=0).filled(0.0)) if len(t) else 0.0 for t in found
+    )
+    adds = np.sign(s.change) * (after - before)
+    order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
+    least = max(LEAST_PART * adds[-1], 0.0)
+    return [
+        {"marker": trend.markers[m].split(SEP), "adds_ns": round(float(np.sign(s.change) * adds[m]), 1)}
+        for m in order
+        if adds[m] > least
+    ]
 
 
 def _cause(trend: Trend, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

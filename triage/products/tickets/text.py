@@ -16,8 +16,8 @@ from triage.rendering import code_places, declared, phrases, templates
 from triage.rendering.escape import jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
-MAX_TITLE_CHARS = 200  # every tracker takes 255 characters, and Redmine's subject also holds the fingerprint
-UNASSIGNED = "not set (owners in triage.toml)"
+MAX_TITLE_CHARS = 80  # what a board or a list of tickets shows of a title
+LEAST_NAME_CHARS = 8  # of a place: a shorter piece names nothing
 WHOLE = "the whole capture"
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
@@ -25,14 +25,12 @@ SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
 def title(c: TodoItem) -> str:
     """`Small triangles: Cascade 2 + 5 more, 487 µs (3.4 %)`."""
-    names = list(dict.fromkeys(c["names"]))
-    if set(names) == {"frame"}:
-        where = WHOLE
-    else:
-        more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
-        where = f"{short(names[0], 60)}{more}"
     gain = f", {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
-    return short(f"{c['title']}: {where}{gain}", MAX_TITLE_CHARS)
+    more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
+    place, more = (WHOLE, "") if set(c["names"]) == {"frame"} else (c["names"][0], more)
+    room = MAX_TITLE_CHARS - len(f"{c['title']}: {more}{gain}")
+    where = f": {short(place, room)}{more}" if room >= min(LEAST_NAME_CHARS, len(place)) else ""
+    return short(f"{c['title']}{where}{gain}", MAX_TITLE_CHARS)
 
 
 def full_names(c: TodoItem, doc: Result) -> list[str]:
@@ -58,19 +56,17 @@ def _fitting(t: Ticket, markup: str, limit: int, files: str) -> str:
         text = re.sub(r"\n{3,}", "\n\n", text)
         text = neutralize_mentions(text) if markup == "markdown" else text
         # after `neutralize_mentions`: the project's own file may mention its owner
-        text = f"{_head(t, markup, files)}\n\n{text}"
+        text = "\n\n".join(filter(None, (_head(t, markup, files), text)))
         if len(text) <= limit:
             return text
     raise TriageError(f"ticket {t.fingerprint}: longer than {limit} characters", "see its attachment")
 
 
 def _head(t: Ticket, markup: str, files: str) -> str:
-    """Title and owner; a tracker has a title of its own."""
-    owner = f"Owner: {t.owner or UNASSIGNED}"
-    if files != BESIDE:
-        return owner
+    """Title, and the owner where one is set; a tracker has a title of its own."""
     title = f"# {neutralize_mentions(markdown(t.title))}" if markup == "markdown" else f"h2. {jira(t.title)}"
-    return f"{title}\n\n{owner}"
+    owner = f"Owner: {t.owner}" if t.owner else ""
+    return "\n\n".join(filter(None, (title if files == BESIDE else "", owner)))
 
 
 def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) -> dict[str, Any]:
@@ -79,6 +75,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     found = {f["rank"]: f for f in doc["findings"]}
     evidence = [found[r] for r in c["findings"] if r in found]
     by_id = ById(doc["workloads"])
+    budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
     worst = c["workloads"][0]
     shown = [_row(f, by_id, doc["frame"]["duration_ns"]) for f in evidence[:rows]]
     return {
@@ -90,7 +87,8 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "evidence": _address(t, f"{t.folder}/evidence.json", files),
         "linked": bool(t.report_url),
         "say_budget": phrases.budget,
-        "budgets": [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]],
+        "budgets": budgets,
+        "unset": "" if t.owner and budgets else "Budget" if t.owner else "Owner" if budgets else "Owner, budget",
         "cut": cut,
         "state": t.state,
         "was_ns": t.was_ns,

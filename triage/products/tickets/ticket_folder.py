@@ -33,12 +33,20 @@ def read_old(path: Path) -> list[dict[str, Any]]:
 
 
 def write(
-    found: Sequence[Ticket], b: Bundle, out: Path, old: Sequence[dict[str, Any]] = (), scope: str = ""
+    found: Sequence[Ticket],
+    b: Bundle,
+    out: Path,
+    old: Sequence[dict[str, Any]] = (),
+    scope: str = "",
+    part: bool = False,
 ) -> list[dict[str, Any]]:
-    """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are not found now."""
+    """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are not found now.
+
+    part: the bundle is of some workloads of the capture only.
+    """
     # before anything is written: it goes by the listing of the last run, which the new one replaces
     _clear(out)
-    missing = assign_states(found, old, b, scope)
+    missing = assign_states(found, old, b, scope, part)
     shared = []
     for name, form in (("diagnosis.html", "html"), ("diagnosis.json", "json")):
         if form in formats.formats():
@@ -62,11 +70,19 @@ def write(
         "tickets": [t.listing() for t in found],
         "gone": [{k: o[k] for k in ("fingerprint", "title", "rule")} for o in fixed],
         "missing": missing,
+        "left_out": left_out(found, b),
     }
     # last: it never lists what is not there
     with writing.atomic(out / "tickets.json") as put:
         put(_json(listing))
     return missing
+
+
+def left_out(found: Sequence[Ticket], b: Bundle) -> dict[str, float]:
+    """Items of the to-do list that have no ticket, and what they save together, ns."""
+    causes = {t.cause["cause"] for t in found}
+    rest = [i for i in b.todo if i["cause"] not in causes]
+    return {"items": len(rest), "saved_ns": round(sum(i["saved_ns"] or 0.0 for i in rest), 1)}
 
 
 def _json(data: object) -> str:

@@ -23,7 +23,7 @@ from triage.rendering import phrases
 from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
-VERDICT_HATCHES = {"fix": "", "suspect": "memory", "not-diagnosed": "dark", "at-limit": "", IDLE: ""}
+VERDICT_HATCHES = {"fix": "", "suspect": "latency", "not-diagnosed": "dark", "at-limit": "", IDLE: ""}
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
     "compute": "",
@@ -90,8 +90,8 @@ def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
 
 
 def verdicts(known: Sequence[VerdictEntry], high: int = 20) -> Markup:
-    """The whole time by verdict as one bar; "" for one verdict alone, which the headline says."""
-    if len(known) < 2:
+    """The whole time by verdict as one bar; "" where nothing has a time."""
+    if not known:
         return Markup("")
     out, x = [], 0.0
     for v in known:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markupsafe import Markup, escape
 
+from triage.document.timeline_summary import DeviceGap
 from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
 from triage.rendering import timeline_phrases
-from triage.rendering.html.bars import hatched
+from triage.rendering.html.bars import hatched, number
 
 WIDTH, ROW = 1060, 26
+NEAR = 2.2  # percent of the width: numbers nearer than that would cover each other
 LEAST = 0.05  # height of a bar that is drawn
 SEEN = 0.02  # share of a part from which on a bar is seen; a lane without one is left out
 # lane -> (label, class of its bars)
@@ -22,10 +26,11 @@ _LANES = {
 }
 
 
-def lanes(key: str, d: DeviceEntry) -> Markup:
+def lanes(key: str, d: DeviceEntry, gaps: Sequence[DeviceGap] = (), length_ns: float | None = None) -> Markup:
     """One row per kind of work, one for idle time; as long as the whole trace, so that devices align.
 
-    A drawing is stretched to the window and holds no text: labels stay readable on a phone.
+    A drawing is stretched to the window and holds no text: labels stay readable on a phone. gaps: the longest of all devices,
+    whose numbers stand where they begin; length_ns: of the whole trace.
     """
     found = d["lanes"]
     seen = {lane: shares for lane, shares in found.items() if lane == "kernels" or max(shares) >= SEEN}
@@ -36,9 +41,26 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
         top = max(map(sum, zip(*(shares for _, shares in idle), strict=True)))
         scale = max(top, 1e-4)
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
-        rows.append(_row(f"idle, to {percent(min(scale, 1.0))}", bars, scale))
+        rows.append(_row("idle" if scale >= 1 else f"idle, 0 to {percent(scale)}", bars, scale))
+    rows += _numbers(key, gaps, length_ns)
     told = f"Device {key}: {timeline_phrases.device(d)}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
+
+
+def _numbers(key: str, gaps: Sequence[DeviceGap], length_ns: float | None) -> list[str]:
+    """The row of the device's longest gaps: their numbers in the table, as long as they are; none where it has none."""
+    out, taken = [], list[float]()
+    for n, g in enumerate(gaps, 1):
+        if not length_ns or str(g["device"]) != key:
+            continue
+        left, wide = (x / length_ns * 100 for x in (g["start_ns"], g["length_ns"]))
+        middle = left + wide / 2
+        out.append(f'<rect class="tickline" x="{number(left)}%" width="{number(max(0.1, wide))}%" height="2"/>')
+        if all(abs(middle - x) >= NEAR for x in taken):
+            taken.append(middle)
+            out.append(f'<text x="{number(middle)}%" y="13" text-anchor="middle">{n}</text>')
+    drawn = "".join(out)
+    return [f'<span>longest gaps</span><svg class="marks" aria-hidden="true" focusable="false">{drawn}</svg>'] if out else []
 
 
 def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> str:
