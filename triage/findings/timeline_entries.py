@@ -101,6 +101,7 @@ def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
 def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
     capture = part.capture
     assert capture.timeline is not None
+    classes = d.gaps if capture.timeline.host is not None else []  # without calls "unknown" would be no class but all there is
     start, end = capture.timeline.start, capture.timeline.end
     return {
         "name": d.name,
@@ -111,7 +112,7 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
         "largest_gap_ns": d.largest_gap_ns,
         "gaps": [
             {"cause": g.cause, "total_ns": g.total_ns, "count": g.count, "led_ns": g.led_ns, "blamed_ns": g.blamed_ns}
-            for g in d.gaps
+            for g in classes
         ],
         "longest_gaps": [_gap(g, part, many, start) for g in d.longest],
         "kernels": d.kernels,
