@@ -14,6 +14,7 @@ from triage.devices import Peaks
 from triage.diagnosis import operator_facts
 from triage.diagnosis.root_causes import CauseIndex, CauseTable
 from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
+from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
 
 
@@ -36,6 +37,14 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
             verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
 
 
+def unclaimed(verdict: Codes, capture: Capture) -> frozenset[str]:
+    """Names of kernels whose time nothing explains, for at least half of it."""
+    names, place = np.unique(capture.names.astype(str), return_inverse=True)
+    own = np.nan_to_num(capture.self_ns)
+    dark = np.bincount(place, own * (verdict == NOT_DIAGNOSED), len(names))
+    return frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
+
+
 def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     """Metric -> names of the kernels and copies whose time it is a share of."""
     out = {m: _mostly(mine, trace.operators) for m, mine in operator_facts.about(trace, peaks).items()}
@@ -48,7 +57,9 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     copies, paged = (
         frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable)
     )
+    talking = frozenset(n for n in trace.names if is_collective(n))
     return out | {
+        **dict.fromkeys(("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait"), talking),
         "operators.fp32": out["operators.fp32"] | fp32,
         "operators.layout": layout,
         "timeline.pageable_alone": paged,

@@ -30,12 +30,14 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
     if not any(p.capture.timeline for p in parts):
         return None
     from triage.capture.timeline.targets import targets  # only traces need it
+    from triage.diagnosis.claimed_kernels import unclaimed
 
     out: list[KernelEntry] = []
     for part in parts:
         trace = part.capture.table.trace
         if trace is None or part.capture.timeline is None:
             continue
+        dark = unclaimed(part.verdict, part.capture)
         out += [
             {
                 "capture": part.capture.input.path,
@@ -45,7 +47,7 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
                 "total_ns": t.ns,
                 "share": number(t.share),
                 "skip": t.skip,
-                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None else None,
+                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None and t.name in dark else None,
             }
             for t in targets(trace)
         ]
