@@ -12,7 +12,7 @@ from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.devices import Peaks
 from triage.diagnosis import operator_facts
-from triage.diagnosis.root_causes import CauseIndex, CauseTable
+from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
@@ -37,11 +37,12 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
             verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
 
 
-def unclaimed(verdict: Codes, capture: Capture) -> frozenset[str]:
-    """Names of kernels whose time nothing explains, for at least half of it."""
+def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[str]:
+    """Names of kernels of whose time at least half is explained by nothing, or stays when their own item is fixed."""
     names, place = np.unique(capture.names.astype(str), return_inverse=True)
     own = np.nan_to_num(capture.self_ns)
-    dark = np.bincount(place, own * (verdict == NOT_DIAGNOSED), len(names))
+    stays = np.where(leaders.cause >= 0, 1 - np.nan_to_num(leaders.likely), verdict == NOT_DIAGNOSED)
+    dark = np.bincount(place, own * stays, len(names))
     return frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
 
 
