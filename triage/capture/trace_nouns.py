@@ -76,7 +76,8 @@ class Operator:
     """An operator of a framework that started work, over all its calls with these dims and this type.
 
     ns: time of its work on the devices; queued_ns: of equal work that was launched before the trace began, so that its
-    calls are not known. spare_ns: of ns, what would go if neighbouring passes over tensors of one size were one. kernels: their names, longest first. flops, bytes: of one call, the least it can do, None where
+    calls are not known. spare_ns, most_spare_ns: of ns, what would go if
+    neighbouring passes over tensors of one size were one, likely and at most. kernels: their names, longest first. flops, bytes: of one call, the least it can do, None where
     shapes do not tell; batch, m, n, k: of a product, lead: the elements from row to row of its operands as they lie in
     memory, 0 elsewhere.
     """
@@ -97,6 +98,7 @@ class Operator:
     lead: tuple[int, int] = (0, 0)
     queued_ns: int = 0
     spare_ns: int = 0
+    most_spare_ns: int = 0
 
     @property
     def all_ns(self) -> int:

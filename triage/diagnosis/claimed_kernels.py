@@ -12,8 +12,9 @@ from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.devices import Peaks
 from triage.diagnosis import operator_facts
-from triage.diagnosis.root_causes import CauseIndex, CauseTable
+from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
+from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
 
 
@@ -36,6 +37,15 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
             verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
 
 
+def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[str]:
+    """Names of kernels of whose time at least half is explained by nothing, or stays when their own item is fixed."""
+    names, place = np.unique(capture.names.astype(str), return_inverse=True)
+    own = np.nan_to_num(capture.self_ns)
+    stays = np.where(leaders.cause >= 0, 1 - np.nan_to_num(leaders.likely), verdict == NOT_DIAGNOSED)
+    dark = np.bincount(place, own * stays, len(names))
+    return frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
+
+
 def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     """Metric -> names of the kernels and copies whose time it is a share of."""
     out = {m: _mostly(mine, trace.operators) for m, mine in operator_facts.about(trace, peaks).items()}
@@ -48,7 +58,9 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     copies, paged = (
         frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable)
     )
+    talking = frozenset(n for n in trace.names if is_collective(n))
     return out | {
+        **dict.fromkeys(("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait"), talking),
         "operators.fp32": out["operators.fp32"] | fp32,
         "operators.layout": layout,
         "timeline.pageable_alone": paged,

@@ -125,9 +125,13 @@ class Diagnoser:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
         if capture.timeline is not None:
-            from triage.diagnosis.claimed_kernels import settle  # only traces need it
+            from triage.capture.timeline.targets import next_step
+            from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces need it
 
             settle(verdict, capture, whole, self.cause_index, self.book)
+            if capture.table.trace is not None and capture.table.trace.command is not None:
+                # counters of a kernel that an item explains come after the item
+                capture.collect = next_step(capture.table.trace, unclaimed(verdict, capture, leaders)) or (lambda _metrics: "")
         enter_copies(verdict, capture.kinds, whole, self.cause_index)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(

@@ -49,7 +49,9 @@ GOOD_PRODUCT, SLOW_PRODUCT, NEAR_RIDGE = 0.7, 0.5, 4
 GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
 # no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`
 _FP32_RE = re.compile(
-    r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32)",
+    r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32"
+    # cuDNN's engines name their types as template arguments
+    r"|(?:winograd\w{0,40}|(?:wgrad|dgrad)\w{0,40}engine|convolve\w{0,20})<float[,>])",
     re.IGNORECASE | re.DOTALL,
 )
 _NONE_RE = re.compile(r"(?!)")
@@ -77,7 +79,7 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     if not (shaped := _shaped(trace)):
         return out
     attention, odd = found["operators.attention"], found["operators.misaligned"]
-    rest = [o for o in shaped if o not in attention and o not in odd]
+    rest = _rest(trace, found)
     chains = found["operators.elementwise"]
     return out | {
         "operators.attention": _share(attention, frame_ns),
@@ -89,10 +91,15 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
         "operators.elementwise": _share(chains, frame_ns),
         "operators.elementwise_spare": (
             sum(o.spare_ns * o.all_ns / o.ns for o in chains if o.ns) / frame_ns,
+            "time of each call x (1 - tensors moved by one pass / by the calls in a row over tensors of one size)",
+        ),
+        "operators.elementwise_most": (
+            sum(o.most_spare_ns * o.all_ns / o.ns for o in chains if o.ns) / frame_ns,
             "time of each call x (1 - 1 / calls in a row over tensors of one size)",
         ),
         "operators.elementwise_calls": (float(sum(o.calls for o in chains)), _named(chains)),
         **(_roofs(rest, peaks, frame_ns) if peaks is not None else {}),
+        **_half_types(found["operators.fp32"], peaks, frame_ns),
         **(_quantised(rest, sms, frame_ns) if sms else {}),
     }
 
@@ -101,13 +108,24 @@ def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
     """Metric -> the operators whose share of the time it is."""
     shaped, attention = _shaped(trace), written_out(trace.operators)
     odd = [o for o in shaped if _misaligned(o)]
-    return {
+    found = {
         "operators.fp32": _fp32(trace, peaks),
         "operators.attention": attention,
         "operators.misaligned": odd,
         "operators.memory_bound": [o for o in shaped if _memory_bound(o) and o not in attention and o not in odd],
         "operators.elementwise": [o for o in trace.operators if o.kind in PASSES and o.dims and o not in attention],
     }
+    if peaks is not None:
+        rest = _rest(trace, found)
+        found["operators.product_excess"] = [o for o, share in _fed(rest, peaks).items() if share < SLOW_PRODUCT]
+        found["operators.elementwise_excess"] = [o for o, share in _moving(rest, peaks).items() if share < SLOW_BYTES]
+    return found
+
+
+def _rest(trace: Trace, found: dict[str, list[Operator]]) -> list[Operator]:
+    """Operators with shapes of which nothing else is said."""
+    said = found["operators.attention"] + found["operators.misaligned"]
+    return [o for o in _shaped(trace) if o not in said]
 
 
 def _shaped(trace: Trace) -> list[Operator]:
@@ -205,17 +223,34 @@ def _memory_bound(o: Operator) -> bool:
     return intensity(o) < (LOW_INTENSITY if is_half(o) else LOW_INTENSITY_FP32)
 
 
-def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
+def _fed(rest: Sequence[Operator], peaks: Peaks) -> dict[Operator, float]:
+    """Long 16-bit products not far left of the ridge, each with the share of its roof."""
+    bandwidth = (peaks.dram_bytes_per_s or 0.0) / 1e9
+    if not peaks.fp16_tensor_tflops or not bandwidth:
+        return {}
+    ridge = peaks.fp16_tensor_tflops * 1e3 / bandwidth
+    return {
+        o: share for o in rest
+        if o.kind in PRODUCTS and is_half(o) and _long(o, LONG_CALL_NS) and intensity(o) >= ridge / NEAR_RIDGE
+        and (share := roof_share(o, peaks))
+    }  # fmt: skip
+
+
+def _moving(rest: Sequence[Operator], peaks: Peaks) -> dict[Operator, float]:
+    """Long elementwise operators, each with its share of the DRAM peak."""
+    return {
+        o: share for o in rest
+        if o.kind == "elementwise" and _long(o, LONG_CALL_NS) and (share := bytes_share(o, peaks)) is not None
+    }  # fmt: skip
+
+
+def _roofs(rest: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
     """Time of products and elementwise operators above that at their roof."""
     out: Facts = {}
-    bandwidth = (peaks.dram_bytes_per_s or 0.0) / 1e9
-    if peaks.fp16_tensor_tflops and bandwidth:
-        ridge = peaks.fp16_tensor_tflops * 1e3 / bandwidth
-        fed = {
-            o: share for o in shaped
-            if o.kind in PRODUCTS and is_half(o) and _long(o, LONG_CALL_NS) and intensity(o) >= ridge / NEAR_RIDGE
-            and (share := roof_share(o, peaks))
-        }  # fmt: skip
+    if not peaks.dram_bytes_per_s:
+        return out
+    if peaks.fp16_tensor_tflops:
+        fed = _fed(rest, peaks)
         longest = max(fed, key=lambda o: o.ns, default=None)
         out["operators.product_roof"] = (fed[longest], _title(longest)) if longest else (1.0, "no long product")
         slow = [o for o, share in fed.items() if share < SLOW_PRODUCT]
@@ -223,18 +258,31 @@ def _roofs(shaped: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
             sum(o.all_ns * (1 - fed[o] / GOOD_PRODUCT) for o in slow) / frame_ns,
             "; ".join(f"{_title(o)}: {fed[o]:.0%} of its roof" for o in slow[:3]) or "none below half of its roof",
         )
-    if bandwidth:
-        moving = {
-            o: share for o in shaped
-            if o.kind == "elementwise" and _long(o, LONG_CALL_NS) and (share := bytes_share(o, peaks)) is not None
-        }  # fmt: skip
-        slow = [o for o, share in moving.items() if share < SLOW_BYTES]
-        out["operators.elementwise_excess"] = (
-            sum(o.all_ns * (1 - moving[o] / GOOD_BYTES) for o in slow) / frame_ns,
-            "; ".join(f"{_title(o)}: {moving[o]:.0%} of the DRAM peak" for o in slow[:3])
-            or "none far below the DRAM peak",
-        )
+        most = sum(o.all_ns * (1 - fed[o]) for o in slow) / frame_ns
+        out["operators.product_most"] = (most, "time of each x (1 - share of its roof)")
+        attention = [o for o in slow if o.kind == "attention"]
+        out["operators.slow_attention"] = _share(attention, frame_ns)
+    moving = _moving(rest, peaks)
+    slow = [o for o, share in moving.items() if share < SLOW_BYTES]
+    out["operators.elementwise_excess"] = (
+        sum(o.all_ns * (1 - moving[o] / GOOD_BYTES) for o in slow) / frame_ns,
+        "; ".join(f"{_title(o)}: {moving[o]:.0%} of the DRAM peak" for o in slow[:3]) or "none far below the DRAM peak",
+    )
     return out
+
+
+def _half_types(products: Sequence[Operator], peaks: Peaks | None, frame_ns: float) -> Facts:
+    """What FP32 products with shapes would save in 16 bits, with the conversion of their arguments before each call."""
+    known = [o for o in products if o.bytes and o.flops]
+    if peaks is None or not peaks.fp16_tensor_tflops or not peaks.dram_bytes_per_s or not known:
+        return {}
+    fast, moved = GOOD_PRODUCT * peaks.fp16_tensor_tflops * 1e3, GOOD_BYTES * peaks.dram_bytes_per_s / 1e9
+    saved = 0.0
+    for o in known:
+        # arguments are read in 4 bytes and written in 2, then read in 2
+        least = max((o.flops or 0.0) / fast, (o.bytes or 0.0) / 2 / moved) + 1.5 * (o.bytes or 0.0) / moved
+        saved += o.all_ns * max(0.0, 1 - least * o.calls / o.ns) if o.ns else 0.0
+    return {"operators.fp32_spare": (saved / frame_ns, _named(known)), "operators.fp32_shaped": _share(known, frame_ns)}
 
 
 def _quantised(shaped: Sequence[Operator], sms: int, frame_ns: float) -> Facts:

@@ -44,6 +44,10 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         first = found[0]
+        once = max((i["alone_ns"] or 0.0 for i in found if not i["saved_ns"]), default=0.0)
+        if once > saved:  # more than all that comes back from run to run
+            name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
+            text += f", {lower_first(name)} {show(once, 'ns')} once per run"
         share = f"{show(saved, 'ns')} ({percent(saved / total)})"
         if is_insignificant(first):
             return f"{text}. Nothing significant to fix; small items: {share}."

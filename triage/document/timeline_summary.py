@@ -60,7 +60,7 @@ def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEn
         return None
     blamed: Counter[str] = Counter()
     for d in devices.values():
-        blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]})
+        blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]} or {"unknown": d["idle_ns"]})
     span, busy = sum(d["span_ns"] for d in devices.values()), sum(d["busy_ns"] for d in devices.values())
     gaps: list[DeviceGap] = [{**g, "device": key} for key, d in devices.items() for g in d["longest_gaps"]]
     return {

@@ -30,12 +30,14 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
     if not any(p.capture.timeline for p in parts):
         return None
     from triage.capture.timeline.targets import targets  # only traces need it
+    from triage.diagnosis.claimed_kernels import unclaimed
 
     out: list[KernelEntry] = []
     for part in parts:
         trace = part.capture.table.trace
         if trace is None or part.capture.timeline is None:
             continue
+        dark = unclaimed(part.verdict, part.capture, part.leaders)
         out += [
             {
                 "capture": part.capture.input.path,
@@ -45,7 +47,7 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
                 "total_ns": t.ns,
                 "share": number(t.share),
                 "skip": t.skip,
-                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None else None,
+                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None and t.name in dark else None,
             }
             for t in targets(trace)
         ]
@@ -101,6 +103,7 @@ def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
 def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
     capture = part.capture
     assert capture.timeline is not None
+    classes = d.gaps if capture.timeline.host is not None else []  # without calls "unknown" would be no class but all there is
     start, end = capture.timeline.start, capture.timeline.end
     return {
         "name": d.name,
@@ -111,7 +114,7 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
         "largest_gap_ns": d.largest_gap_ns,
         "gaps": [
             {"cause": g.cause, "total_ns": g.total_ns, "count": g.count, "led_ns": g.led_ns, "blamed_ns": g.blamed_ns}
-            for g in d.gaps
+            for g in classes
         ],
         "longest_gaps": [_gap(g, part, many, start) for g in d.longest],
         "kernels": d.kernels,

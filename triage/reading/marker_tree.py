@@ -14,6 +14,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Floats, Indices, Masks, Names, numbered
 from triage.capture.capture import DEEPEST, SEP, Table
+from triage.capture.trace_nouns import Trace
 from triage.ground.errors import BadCapture
 
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
@@ -60,7 +61,7 @@ def _values(table: Table, metric: str) -> Floats | None:
 
 
 def calls(table: Table, codes: Indices, members: Members | None) -> dict[str, Floats]:
-    """Shortest, median and longest call (ns) of kernels that ran several times, NaN for those that ran once."""
+    """First, shortest, median and longest call (ns) of kernels that ran several times, NaN for those that ran once."""
     time = _values(table, "gpu.time")
     if members is None or time is None or "launch.block_size" not in table.columns:
         return {}
@@ -69,7 +70,16 @@ def calls(table: Table, codes: Indices, members: Members | None) -> dict[str, Fl
     by = pd.Series(time).groupby(codes)
     several = by.count().to_numpy() > 1
     found = {"gpu.time_min": by.min(), "gpu.time_median": by.median(), "gpu.time_max": by.max()}
+    if table.trace is not None:  # elsewhere the rows' order is no order in time
+        found["gpu.time_first"] = pd.Series(time[_first(table.trace, codes)])
     return {m: np.where(several, v.to_numpy(), np.nan) for m, v in found.items() if m not in table.columns}
+
+
+def _first(trace: Trace, codes: Indices) -> Indices:
+    """Row of each workload's earliest operation."""
+    order = np.argsort(trace.operations.start, kind="stable")
+    found: Indices = order[np.unique(codes[order], return_index=True)[1]]
+    return found
 
 
 def _cold(table: Table, codes: Indices, time: Floats | None, count: int) -> Masks:

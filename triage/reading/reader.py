@@ -172,18 +172,11 @@ def _timed(table: Table) -> Timeline | None:
 
 
 def _next_step(trace: Trace | None, names: Collection[str] | None = None) -> Callable[[list[str]], str] | None:
-    """How to collect counters, which a trace has none of: of the kernel that takes most time, with another tool.
-
-    names: of the kernels that are looked at, None for all.
-    """
-    if trace is None or trace.command is None:
+    if trace is None:
         return None
-    from triage.capture.timeline.targets import targets
+    from triage.capture.timeline.targets import next_step  # only traces need it
 
-    mine = targets(trace) if names is None else (t for t in targets(trace, None) if t.name in names)
-    first = next((t for t in mine if t.skip is not None), None)
-    run = "" if first is None else trace.command(first.function, first.skip or 0)
-    return (lambda _metrics: run) if run else None
+    return next_step(trace, names)
 
 
 def select(capture: Capture, marker: str) -> Capture:

@@ -22,6 +22,7 @@ METRICS = (
         ),
         additive=True,
     ),
+    Metric("gpu.time_first", "ns", "First run", "", "GPU time of the first of a workload's runs"),
     Metric("gpu.time_min", "ns", "Shortest run", "", "GPU time of the shortest of a workload's runs"),
     Metric("gpu.time_median", "ns", "Median run", "", "Median GPU time of a workload's runs"),
     Metric("gpu.time_max", "ns", "Longest run", "", "GPU time of the longest of a workload's runs"),

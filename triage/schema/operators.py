@@ -65,6 +65,11 @@ METRICS = (
     _share("misaligned_excess", "Misaligned products, excess", "their time above the rate of aligned products"),
     _share("misaligned_most", "Misaligned products, above the roof", "their time above that at their roof"),
     _share("elementwise_spare", "Passes to spare", "what goes if neighbouring passes over tensors of one size are one"),
+    _share("elementwise_most", "Passes to spare, most", "the same where they make their further arguments themselves"),
+    _share("fp32_shaped", "FP32 products with shapes", "FP32 products whose FLOPs and bytes are known"),
+    _share("fp32_spare", "FP32 products, to spare", "what they save in 16 bits, with conversions of their arguments"),
+    _share("product_most", "Slow products, above the roof", "slow products' time above that at their roof"),
+    _share("slow_attention", "Slow attention", "attention operators below half of their roof"),
     Metric(
         "operators.fp32_peak",
         "ratio",

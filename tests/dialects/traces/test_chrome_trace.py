@@ -278,18 +278,24 @@ def test_of_keys_given_twice_the_last_counts() -> None:
 
 def test_a_loader_without_workers_does_the_work_itself() -> None:
     for name, own in (("_SingleProcessDataLoaderIter", True), ("_MultiProcessingDataLoaderIter", False)):
-        wait = _row("user_annotation", f"enumerate(DataLoader)#{name}.__next__", 30, 60)
+        wait = _row("user_annotation", f"enumerate(DataLoader)#{name}.__next__", 30, 1_600)
         later = [
-            {**KERNEL, "ts": 200, "args": {**KERNEL["args"], "correlation": 2}},
-            {**CALL, "ts": 190, "args": {"correlation": 2}},
+            {**KERNEL, "ts": 1_740, "args": {**KERNEL["args"], "correlation": 2}},
+            {**CALL, "ts": 1_730, "args": {"correlation": 2}},
         ]
         table = _read([KERNEL, CALL, wait, *later])
         assert table.trace is not None and table.trace.loads_itself is own
         (device,) = timeline.build(table.trace).devices
-        assert (device.loading_ns, device.loading_own_ns) == (60_000, 60_000 if own else 0)
-        # the gap of 170 us: the part of its cause never exceeds the class
+        assert (device.loading_ns, device.loading_own_ns) == (1_600_000, 1_600_000 if own else 0)
+        # the gap of 1,710 us: the part of its cause never exceeds the class
         (gap,) = device.longest
         assert gap.cause == "host" and gap.cause_ns == device.gap("host").blamed_ns < gap.end - gap.start
+
+
+def test_taking_a_batch_that_workers_have_ready_is_no_wait() -> None:
+    for name, waits in (("_SingleProcessDataLoaderIter", True), ("_MultiProcessingDataLoaderIter", False)):
+        table = _read([KERNEL, CALL, _row("user_annotation", f"enumerate(DataLoader)#{name}.__next__", 30, 60)])
+        assert table.trace is not None and (table.trace.loading is not None) is waits
 
 
 def test_few_operations_have_idle_causes_around_long_gaps_only() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from triage.capture.trace_nouns import KERNEL, Trace
 from triage.ground.kernel_names import is_collective
 
 NAMED = 10  # kernels listed
-WORTH = 0.05  # house judgement: below a twentieth of the kernel time, tuning a kernel is not the next step
+WORTH = 0.05  # heuristic: below a twentieth of the time, idle time included, tuning a kernel is not the next step
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ def targets(trace: Trace, most: int | None = NAMED) -> list[Target]:
     time, count = np.bincount(name, length, len(words)), np.bincount(name, minlength=len(words))
     function = pd.factorize(np.array(trace.functions, dtype=object))[0][ops.name[rows]]
     total = float(time.sum()) or 1.0
+    whole = max(total, float(ops.end.max() - ops.start.min()))
     out = []
     for k in np.argsort(-time, kind="stable")[:most].tolist():
         if not count[k]:
@@ -52,10 +54,20 @@ def targets(trace: Trace, most: int | None = NAMED) -> list[Target]:
         called = trace.functions[int(ops.name[rows[mine[0]]])]
         skip = None
         # profiled alone, a collective would wait for the other devices for ever
-        if called and time[k] >= WORTH * total and not is_collective(str(words[k])):
+        if called and time[k] >= WORTH * whole and not is_collective(str(words[k])):
             skip = _launch(trace, rows[function == function[mine[0]]], rows[mine])
         out.append(Target(str(words[k]), called, int(count[k]), int(time[k]), float(time[k] / total), skip))
     return out
+
+
+def next_step(trace: Trace | None, names: Collection[str] | None = None) -> Callable[[list[str]], str] | None:
+    """What to run after a trace: the command that profiles the longest of these kernels, None for all; None without one."""
+    if trace is None or trace.command is None:
+        return None
+    mine = targets(trace) if names is None else (t for t in targets(trace, None) if t.name in names)
+    first = next((t for t in mine if t.skip is not None), None)
+    run = "" if first is None else trace.command(first.function, first.skip or 0)
+    return (lambda _metrics: run) if run else None
 
 
 def _launch(

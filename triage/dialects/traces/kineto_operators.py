@@ -42,7 +42,7 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     bounds = np.searchsorted(mine_of[order], np.arange(len(groups) + 1))
     lasted = ops.end - ops.start
     queued = _queued(columns, early, rows, mine_of, len(groups), lasted)
-    spare = _spare(columns, inside, mine_of, [w for _, w in groups], lasted[rows])
+    spare, most = _spare(columns, inside, mine_of, [w for _, w in groups], lasted[rows])
     out = []
     for (name, w), number in groups.items():
         part = order[bounds[number] : bounds[number + 1]]
@@ -56,6 +56,7 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
                 ns=int(lasted[mine].sum()), kernels=_names(columns, ops.name[mine], times),
                 flops=w.flops, bytes=w.bytes, batch=w.batch, m=w.m, n=w.n, k=w.k, lead=w.lead,
                 queued_ns=int(queued[number]), spare_ns=int(spare[part].sum()),
+                most_spare_ns=int(most[part].sum()),
             )
         )  # fmt: skip
     return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
@@ -83,9 +84,16 @@ def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, man
     return out
 
 
-def _spare(columns: Columns, inside: Indices, group: Indices, works: list[Work], lasted: Indices) -> Floats:
-    """Of each row of work the ns that one pass would save, were the row of passes over tensors of one size that it stands in one."""
+def _spare(
+    columns: Columns, inside: Indices, group: Indices, works: list[Work], lasted: Indices
+) -> tuple[Floats, Floats]:
+    """Of each row of work the ns that one pass would save, were the passes in a row over tensors of one size one: (likely, most).
+
+    Likely reads the first argument of the row once, writes its last result, and reads each call's further arguments from
+    memory; at most those are made by the row as well.
+    """
     size = np.array([w.elements if w.kind in PASSES else 0 for w in works])
+    loads = np.array([_load(w) for w in works])
     calls, first = np.unique(inside, return_index=True)
     thread, start = columns.operators.column(3)[calls], columns.operators.column(0)[calls]
     order = np.lexsort((start, thread))
@@ -93,10 +101,22 @@ def _spare(columns: Columns, inside: Indices, group: Indices, works: list[Work],
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (mine[1:] != mine[:-1]) | (whose[1:] != whose[:-1]) | (mine[1:] == 0)
     run = np.cumsum(fresh) - 1
-    length = np.ones(len(calls))
-    length[order] = np.bincount(run, minlength=1)[run] if len(run) else 1.0
-    found: Floats = lasted * (1 - 1 / length[np.searchsorted(calls, inside)])
-    return found
+    load = loads[group[first[order]]]
+    length, moved = np.bincount(run, minlength=1), np.bincount(run, load, minlength=1)
+    kept = np.zeros((2, len(calls)))
+    if len(run):
+        kept[0, order] = ((moved - 2 * length + 2) / moved)[run]
+        kept[1, order] = 1 / length[run]
+    at = np.searchsorted(calls, inside)
+    likely: Floats = lasted * (1 - kept[0, at])
+    most: Floats = lasted * (1 - kept[1, at])
+    return likely, most
+
+
+def _load(w: Work) -> float:
+    """Tensors of its largest argument's size that a pass reads and writes, at least one of each."""
+    one = w.elements * operator_work.size_of(w.type)
+    return max(2.0, w.bytes / one) if w.bytes and one else 2.0
 
 
 def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> tuple[str, ...]:
