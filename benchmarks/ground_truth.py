@@ -44,6 +44,12 @@ class Score:
     low: float | None  # predicted interval of speed-ups, from the finding that names the true cause
     bound: float | None
     nvidia: str  # NVIDIA's rules on the same launch
+    likely: float | None = None  # share of the time that the finding promises
+
+    @property
+    def reached(self) -> float | None:
+        """Measured over likely saving of a true cause that came first."""
+        return (1 - 1 / self.measured) / self.likely if self.rank == 1 and self.likely else None
 
     @property
     def inside(self) -> bool:
@@ -111,7 +117,8 @@ def score(row: dict[str, str], page: str, slow: dict[str, Any], fixed: dict[str,
     named = again is not None and ((again.get("gain") or {}).get("fraction") or 0.0) > PROMISED
     first = order[0]["name"] if order else "nothing"
     measured = float(row["speedup"])
-    return Score(row["defect"], page, rank, first, named, measured, low, bound, nvidia_rules(slow))
+    likely = ((finding or {}).get("gain") or {}).get("fraction")
+    return Score(row["defect"], page, rank, first, named, measured, low, bound, nvidia_rules(slow), likely)
 
 
 def truth(folder: Path = FOLDER, table: str = "truth.csv") -> list[dict[str, str]]:
@@ -154,6 +161,9 @@ def scoreboard(board: Sequence[Score]) -> str:
             f"speed-up inside the interval {sum(s.inside for s in here)}; "
             f"named on the fixed kernel {sum(s.named_on_fixed for s in here)}"
         )
+        if reached := sorted(s.reached for s in here if s.reached):
+            least, middle = (reached[int(len(reached) * q)] for q in (0.1, 0.5))
+            lines[-1] += f"; measured over likely saving: nine in ten at least {least:.2f}, half at least {middle:.2f}"
     return "\n".join(lines)
 
 
