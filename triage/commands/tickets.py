@@ -25,14 +25,7 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
 
 @click.command(cls=Command)
 @click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o",
-    "--output",
-    type=_types.PathType("dir"),
-    required=True,
-    metavar="DIR",
-    help="Folder for the tickets and their attachments.",
-)
+@_common.folder("Folder for the tickets and their attachments.")
 @click.option(
     "--since",
     type=_types.PathType(),
