@@ -209,7 +209,7 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     return {
         "frame.merge_share": (float(own[part].sum() / total), text),
         "frame.merge_passes": (float(len(where)), text),
-        **_intermediate(capture, own, part, joined, total),
+        **_intermediate(capture, part, joined),
     }
 
 
@@ -219,7 +219,7 @@ def _run(names: list[str]) -> str:
     return ", ".join(f"“{n}”" for n in names[:4]) + more
 
 
-def _intermediate(capture: Capture, own: Floats, part: Masks, joined: Masks, total: float) -> Facts:
+def _intermediate(capture: Capture, part: Masks, joined: Masks) -> Facts:
     """Bytes that those passes move, and what of it one writes and the next reads again at most."""
     view = View(capture)
     read, written = view["vram.bytes_read"], view["vram.bytes_written"]

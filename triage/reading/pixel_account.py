@@ -61,7 +61,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
-        target = _target(capture, p, stated, each, whole)
+        target = _target(p, stated, each, whole)
         pixels, ps, kept = (counted(v, p, leaf) for v in (drawn, shaded, passed))
         blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
         thrown = None if ps is None or kept is None or kept > ps else 1 - kept / ps
@@ -103,7 +103,7 @@ def _over(pixels: float | None, target: float | None) -> float | None:
     return None if pixels is None or not target else pixels / target
 
 
-def _target(capture: Capture, p: Pass, stated: Floats, each: Floats, whole: float | None) -> float | None:
+def _target(p: Pass, stated: Floats, each: Floats, whole: float | None) -> float | None:
     """Pixels of a pass's target: as exported, by its name, by its own full-screen work, else by the frame's."""
     known = stated[p.rows][np.isfinite(stated[p.rows])]
     if len(known):

@@ -84,8 +84,8 @@ class Shift:
     until: int
 
 
-def levels(times: Floats, of: Indices, builds: int, floor: float = FLOOR) -> Levels:
-    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending. floor: see `triage.products.noise`."""
+def levels(times: Floats, of: Indices, builds: int) -> Levels:
+    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending."""
     with np.errstate(all="ignore"):
         x = np.log(np.where(times > 0, times, np.nan))
     known = np.isfinite(x)

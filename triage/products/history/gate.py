@@ -100,7 +100,7 @@ def judge(
     budgets: Mapping[str, float] = MappingProxyType({}),
 ) -> Gate:
     """Judge the last build of a trend. against: the baseline in words. first: the build that is the baseline, None for all."""
-    level = levels(trend.times, trend.of, len(trend.builds), floor)
+    level = levels(trend.times, trend.of, len(trend.builds))
     steps = shifts(level, floor)
     slower, faster = _rolling(trend, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
     for m in slower:

@@ -31,7 +31,7 @@ OUTCOMES = ("fires", "silent", "blind")
 _TEST_KEYS = {"name", "given", "expect", "gain", "method", "why"}
 
 
-def facts_view(facts: Mapping[str, float | Values], device: Any = None, kind: str = "") -> View:
+def facts_view(facts: Mapping[str, float | Values], kind: str = "") -> View:
     """A View over invented workloads: one, or as many as the longest column of facts has values."""
     size = max((np.size(v) for v in facts.values()), default=1)
     one = np.zeros(size, dtype=np.int64)
@@ -49,7 +49,7 @@ def facts_view(facts: Mapping[str, float | Values], device: Any = None, kind: st
         np.full(size, 1e6),
         {k: np.array(np.broadcast_to(v, (size,)), dtype=np.float64) for k, v in facts.items()},
         {},
-        device,
+        None,
         frozenset(schema.all_metrics()),
     )
     return View(capture)
