@@ -118,7 +118,7 @@ class Source:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 
     def without(self, path: str, lines: Iterable[int]) -> Source:
-        """The same input, in which some lines of one of its files are blank: rows that nobody should use."""
+        """The same input, with some lines of one of its files blanked: rows that must not be used."""
         aside = {**self._all_aside, path: self._all_aside.get(path, frozenset()) | frozenset(lines)}
         return self._anew(aside)
 
@@ -264,7 +264,7 @@ class Source:
 
     @property
     def plain_ends(self) -> bool:
-        """Does every line end in a line feed that is one byte, as far as the head tells?"""
+        """True if every line of the head ends in a line feed of one byte."""
         return not self.encoding.startswith("utf-16") and self.head.count(b"\r") == self.head.count(b"\r\n")
 
     def _mark(self, first: int) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def _l2_share(unit: str) -> Derivation:
 
     def share(own: Values, *other: Values) -> Values:
         part = own / _sum(own, *other)
-        # of two sources that somebody chose the sum is no whole; what is much of L2's peak is more of its traffic
+        # two chosen sources do not add up to the whole; a large share of L2's peak is a larger one of its traffic
         return part if main < 0 else np.where(np.isnan(other[main]), np.where(own >= TARGET_SHARE, own, np.nan), part)
 
     return Derivation(f"l2_share.{unit}", (f"l2_from.{unit}",), formula, share, rest)

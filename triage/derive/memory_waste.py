@@ -55,7 +55,7 @@ def _waste(used: Values, mine: Values, other: Values, other_used: Values, share:
 def _load_waste(
     used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values
 ) -> Values:
-    # where nothing tells loads from stores, loads are meant: most accesses are
+    # where loads and stores are not separated, take loads: most accesses are
     found = _waste(used, mine, other, other_used, share, *excess)
     # ... unless stores are known to be sparse, and nothing says so of the loads
     stores_only = other_used < SECTOR * (1 - EXCUSED)
@@ -84,7 +84,7 @@ def _conflicts(
     atomic: Values,
     ways: Values,
 ) -> Values:
-    # lanes that update one word take turns too: padding does not help them
+    # lanes that update one word are serialised too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
     # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
@@ -128,7 +128,7 @@ def _atomics(
 
 
 def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Values) -> Values:
-    """Of a GPU that nobody knows the fastest link is assumed; more than such a link can move came over another one."""
+    """Assume the fastest link for unknown GPUs; traffic above it used another link."""
     peak = np.select([capability < generation for generation, _ in _LINKS], [peak for _, peak in _LINKS], _FASTEST)
     share = over(np.fmax(read, written), time_ns * 1e-9 * peak)  # both directions at a time
     return np.where(share <= 1, share, np.nan)

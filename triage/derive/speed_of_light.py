@@ -150,7 +150,7 @@ def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], Ma
             return np.nan
         i = c.names.index(unit)
         found = holds(c, i)
-        # without certainty a unit may be said to lead, but none is said not to
+        # if uncertain, name a top unit but exclude none
         told = c.complete | (c.plain & (c.sol[i] == c.top) & found)
         return np.where(np.isnan(c.sol[i]) | ~told, np.nan, found.astype(float))
 

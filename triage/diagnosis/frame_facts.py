@@ -97,7 +97,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
 
 
 def _sms(capture: Capture) -> int:
-    """SMs or compute units of the device, as exported, else by its table; 0 where neither tells."""
+    """SMs or compute units of the device, as exported, else from its table; 0 if unknown."""
     counts = capture.facts.get("device.sm_count", np.array([]))
     known = counts[np.isfinite(counts)]
     return int(known.max()) if len(known) else (capture.device.sm_count or 0) if capture.device else 0
@@ -143,7 +143,7 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
 
 
 def _communication(capture: Capture, own: Floats, total: float) -> Facts:
-    """Time in kernels of communication libraries; what of it ran beside other kernels only a timeline tells."""
+    """Time in kernels of communication libraries; only a timeline shows what of it ran beside other kernels."""
     if capture.input.tells.get("work") != "compute":
         return {}
     talking = np.flatnonzero(View(capture)["name.collective"] == 1)

@@ -36,7 +36,7 @@ def folder() -> Path | None:
         return None if wanted == "off" else Path(wanted)
     import platformdirs  # two milliseconds that `triage --help` need not wait for
 
-    with contextlib.suppress(RuntimeError):  # nobody's home
+    with contextlib.suppress(RuntimeError):  # no home folder
         place = platformdirs.user_cache_path("sol-triage", appauthor=False, opinion=False)
         # older releases hand back a "~" they could not resolve: a folder of that name in the working directory
         return place if place.is_absolute() else None
@@ -62,7 +62,7 @@ def digest(files: Iterable[Path]) -> str:
 
 
 def recall(name: str) -> bytes | None:
-    """What was kept under a name, if it is whole and nobody else can have written it."""
+    """Cached bytes of a name, if they are whole and only the user can have written them."""
     data = b""
     with contextlib.suppress(OSError), _place(make=False) as place:
         if place is None:
@@ -168,7 +168,7 @@ def _tidy(place: _Place) -> None:
 
 
 def _mine(found: os.stat_result) -> bool:
-    """Does this belong to the user, and can nobody else write it? What is kept of templates is code."""
+    """True if the user owns this and only the user can write it: cached templates are code."""
     if sys.platform == "win32":
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & 0o022

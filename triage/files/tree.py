@@ -1,4 +1,4 @@
-"""Folders that somebody names: walked within bounds, whole file systems not at all."""
+"""Folders that a user names: walked within bounds, whole file systems not at all."""
 
 from __future__ import annotations
 

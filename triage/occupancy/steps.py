@@ -214,7 +214,7 @@ def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
 
 def _together(model: Model, launch: Launch, groups: int) -> Step | None:
     """The smallest joint change of registers, scalar registers and shared memory that helps."""
-    # Limits are independent of each other, so one table per resource tells what it has to come down to for a target.
+    # Limits are independent of each other, so one table per resource gives its value for a target.
     now = {name: int(limit) for name, limit in model.run(**arguments(launch)).limits.items()}
     changeable = [name for name in ("registers", "shared", "sgprs") if name in now]
     fixed = min(limit for name, limit in now.items() if name not in changeable)

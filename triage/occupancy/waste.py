@@ -22,7 +22,7 @@ class Waste:
 
     @property
     def free(self) -> int:
-        """Held by nobody."""
+        """Not in use."""
         return self.capacity - self.allocated
 
     @property

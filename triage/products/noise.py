@@ -23,7 +23,9 @@ Runs: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # runs x wo
 VERDICTS = FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"
 _OPEN = VERDICTS.index(UNKNOWN)
 _SHOWN = {SAME: "unchanged", UNKNOWN: "inconclusive"}
-FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
+FLOOR = (
+    0.01  # two captures of one build differ by about this much at fixed clocks; smaller differences are not reported
+)
 MARGIN = 0.05  # heuristic: a change worth acting on; "same" excludes changes of this size
 UNREPEATED = 3  # times the floor: assumed noise where a side has one run
 CHANCE = 0.05  # family-wise error of a whole comparison
@@ -82,7 +84,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What two sets of times tell. Shares are of the time before (0.05: 5 % longer), times nobody measured are None.
+    """Difference of two sets of times. Shares are of the time before (0.05: 5 % longer); times without a measurement are None.
 
     low, high: interval of the change, at a confidence that holds for all `tests` together. visible: the smallest change
     that would have been called one. needs: further runs a side that would tell, None where the verdict stands (or no
@@ -176,7 +178,7 @@ def _of_as_many(x: Runs, y: Runs, within: Floats, chance: float, floor: float, m
     if _kept(n) + _kept(m) - 2 < 1:
         gap, half = y[0] - x[0], np.log1p(np.maximum(UNREPEATED * floor, within))
         verdict = _verdicts(gap, half, floor, margin)
-        # two runs more a side give four degrees of freedom: the least from which noise can be told at all
+        # two runs more a side give four degrees of freedom: the least from which noise can be measured
         return _differences(gap, half, floor, verdict, np.where(verdict == _OPEN, 2, 0), measured=False)
     gap, scale = _trimmed_means(y) - _trimmed_means(x), _scales(x, y)
     half = _half(n, m, scale, chance)

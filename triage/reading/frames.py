@@ -1,4 +1,4 @@
-"""Several frames in one capture: told apart by a numbered marker around each, or by the sequence of markers that repeats.
+"""Several frames in one capture: separated by a numbered marker around each, or by the sequence of markers that repeats.
 
 Their times are added up by workload as everywhere; what one frame takes, and which frame stands out, is said.
 """

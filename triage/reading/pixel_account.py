@@ -30,7 +30,7 @@ _OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mi
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """target: pixels of a pass's render target, None where nothing tells. shaded, passed: layers on it, None if unknown.
+    """target: pixels of a pass's render target, None if unknown. shaded, passed: layers on it, None if unknown.
 
     thrown: share of the shaded pixels that fail depth or stencil behind the shader, None if unknown. survivors: the pixels are
     what an equal test of a depth laid before let through, and say nothing of the triangles. early: the pixels were counted
@@ -72,7 +72,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
 
 
 def enter(capture: Capture) -> None:
-    """State the target of passes that are one workload, so that their layers are told there; nothing where no target is known.
+    """Enter the target of passes that are one workload, from which their layers follow; nothing where no target is known.
 
     Only where shaded pixels were counted and are seen: those of late tests are another cause.
     """

@@ -84,7 +84,7 @@ def perfworks(name: str) -> str:
 
 @cache
 def by_label() -> dict[str, str]:
-    """normalised label -> id, for every label of two words or more that one metric alone has and that is nobody's alias."""
+    """normalised label -> id, for every label of two words or more of one metric only that is no alias."""
     table: dict[str, set[str]] = {}
     for metric in all_metrics().values():
         table.setdefault(normal(metric.label), set()).add(metric.id)

@@ -17,7 +17,7 @@ from triage.capture.unused_cells import Odd
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
-# a column of grouped thousands, one cell a line: told at once where there are many. No part can be cut in two ways.
+# a column of grouped thousands, one cell a line. No part can be cut in two ways.
 _US = re.compile(r"(?:[+-]?(?:[1-9]\d{0,2}(?:,\d{3})++|\d++)(?:\.\d*+)?(?:[eE][+-]?\d++)?\n)*+")
 _EU = re.compile(r"(?:[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})++|\d++)(?:,\d*+)?(?:[eE][+-]?\d++)?\n)*+")
 

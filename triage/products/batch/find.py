@@ -50,7 +50,7 @@ _FAMILIES = tuple(
         (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
         (r"pc_sampling_(host_trap|stochastic)\.csv$", r"kernel_trace\.csv$"),
-        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace tells no more
+        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace adds nothing
         (
             r"(counter_collection|kernel_trace)\.csv$",
             r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
@@ -239,7 +239,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     except (OSError, ValueError, ImportError) as e:
         raise TriageError(f"{url}: cannot be listed ({e})", "check the address and its credentials") from e
     taken = []
-    # names are told below the part of the address without wildcards
+    # names begin below the part of the address without wildcards
     base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path
     for hit in hits:
         if PurePosixPath(hit).suffix.lower() in TABLES and not _NEVER.match(PurePosixPath(hit).name):
@@ -254,7 +254,7 @@ def _named(found: Sequence[tuple[str, str]]) -> list[Found]:
     out = []
     for path, name in found:
         slug = slugify(name)
-        if slug in slugs:  # the same name below two of the paths given: the whole path tells them apart
+        if slug in slugs:  # the same name below two of the paths given: take the whole path
             slug = slugify(name, path)
         while slug in slugs:
             slug = slugify(name, slug)
@@ -269,7 +269,7 @@ def slugify(name: str, also: str = "") -> str:
     stem = re.sub(r"\.(csv|tsv|txt|xls|gz)\b", "", name, flags=re.IGNORECASE)
     plain = re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_").lower()
     if len(plain) > 64:
-        # the end of a long path tells more than its beginning
+        # keep the end of a long path, which says more
         plain = f"{plain[:24].rstrip('-_')}-{plain[-38:].lstrip('-_')}"
     if not plain or _RESERVED.fullmatch(plain):
         plain = f"capture-{plain}".rstrip("-")

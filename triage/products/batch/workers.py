@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
-_BUSY = threading.Lock()  # a Diagnoser remembers signatures; threads of one Dask worker take turns
+_BUSY = threading.Lock()  # a Diagnoser remembers signatures; one thread of a Dask worker at a time
 
 
 @dataclass(slots=True)
@@ -183,9 +183,7 @@ def _pool(waiting: deque[Found], settings: Settings, jobs: int, lost: list[Found
     finally:
         workers = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
-        for (
-            process
-        ) in workers:  # all they had to tell is here, or nobody will read it; to leave by themselves takes longer
+        for process in workers:  # their results are here or no longer needed; a regular exit takes longer
             process.terminate()
         for process in workers:
             process.join(10)

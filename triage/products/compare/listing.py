@@ -40,7 +40,7 @@ def longest(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]]
 
 
 def totals(verdicts: Verdicts, unmatched: int, threshold: float | None) -> Totals:
-    """What is said of all pairs together."""
+    """Totals over all pairs."""
     open_ = verdicts.are(UNKNOWN)
     needs = np.sort(verdicts.found.needs[open_ & (verdicts.found.needs > 0)])
     return {

@@ -1,4 +1,4 @@
-"""What the best finding promised, held against what the time did; said to be true only where it could have been false."""
+"""Compare the best finding's prediction with the measured change; only a range that could be missed is called met."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def limit(found: Levels, chance: float | None = None) -> Limits:
 
 
 def detectable(found: Levels, steps: Sequence[Shift], floor: float, before: int | None = None) -> Floats:
-    """Changes of the last build that are never missed, per marker, shares; infinite where nothing can be told.
+    """Changes of the last build that are never missed, per marker, shares; infinite where unknown.
 
     steps: what `shifts` found. before: the one build that the last is held against, None for the level before it.
     """

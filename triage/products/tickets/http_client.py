@@ -26,7 +26,7 @@ ALLOW = "TRIAGE_PLAIN_HTTP"  # set to 1: a tracker without https, on a network t
 
 
 def check_address(url: str) -> None:
-    """Raise TriageError for an address to which a token would travel unencrypted, or that names somebody before its host."""
+    """Raise TriageError for an address to which a token would travel unencrypted, or that has a user name before its host."""
     if not url:
         return
     try:
@@ -159,7 +159,7 @@ def _flat(response: Any, host: str) -> None:
         texts = {data, data.decode(said, "replace").encode("utf-8", "replace")}
     except LookupError:  # no such encoding: libraries take it for UTF-8
         texts = {data}
-    # a page of a proxy is no JSON, and is told by its own words
+    # a page of a proxy is no JSON: quote its text
     if any(text.lstrip()[:1] in (b"[", b"{") and plain_json.deep(text) for text in texts):
         raise TriageError(
             f"{host}: answer cut off, or nested more than {plain_json.DEEPEST} levels deep", "check --url"

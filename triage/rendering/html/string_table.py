@@ -71,7 +71,7 @@ class Words:
 
     def skeleton(self, text: str) -> tuple[int, list[Json]]:
         """A sentence as the index of its skeleton, and its numbers."""
-        parts = _NUMBER.split(clean(text))  # words and numbers by turns
+        parts = _NUMBER.split(clean(text))  # words and numbers alternate
         return self.s.index.setdefault(HOLE.join(parts[::2]), len(self.s.index)), [*map(literal, parts[1::2])]
 
     def shape(self, step: StepEntry) -> int:

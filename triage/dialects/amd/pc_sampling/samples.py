@@ -32,7 +32,7 @@ _NEXT = "samples hold no instructions between; rocprofv3 --att traces them"
 
 
 class Spot(NamedTuple):
-    """Samples at one instruction for one reason. offset: in the kernel, -1 where not told; reason: "" of the host trap; number: of samples."""
+    """Samples at one instruction for one reason. offset: in the kernel, -1 if unknown; reason: "" of the host trap; number: of samples."""
 
     text: str
     source: str

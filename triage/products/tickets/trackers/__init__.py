@@ -110,7 +110,7 @@ def errors(name: str, home: str) -> Iterator[None]:
     try:
         with http_client.answers(home):
             yield
-    except ImportError:  # a missing library is told by whoever needs it
+    except ImportError:  # a missing library is reported where it is needed
         raise
     except TriageError as e:
         raise TriageError(_hidden(e.message), e.hint) from e
