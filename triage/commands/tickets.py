@@ -84,7 +84,7 @@ def command(
 
     if post and not settings.scope:
         raise TriageError(
-            "--post needs --scope, which tells the tickets of several applications apart",
+            "--post needs --scope, which separates the tickets of several applications",
             "add the name of the application, such as --scope 'our game'",
         )
     if send and not post:

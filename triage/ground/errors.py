@@ -46,6 +46,11 @@ class TriageError(Exception):
         )  # the hint stands at the end
 
 
+def install(extra: str) -> str:
+    """Hint that installs the packages of an extra, into whatever environment triage was installed in."""
+    return f"install it: pip install 'sol-triage[{extra}]'"
+
+
 class CaptureError(TriageError):
     """An export cannot be used."""
 

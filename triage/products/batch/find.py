@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from triage import dialects
 from triage.capture.source import Source
 from triage.files import tree
-from triage.ground.errors import CaptureError, TriageError
+from triage.ground.errors import CaptureError, TriageError, install
 
 STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
 MOST = 200_000  # files and folders that are searched for captures
@@ -227,7 +227,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     try:
         import fsspec
     except ImportError as e:
-        raise TriageError(f"{url}: remote paths need fsspec", "install it: pip install '.[dask]' in a checkout") from e
+        raise TriageError(f"{url}: remote paths need fsspec", install("dask")) from e
     try:
         fs, path = fsspec.core.url_to_fs(url)
         if glob.has_magic(path):

@@ -20,7 +20,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from triage.ground.errors import CaptureError, TriageError, out_of_memory
+from triage.ground.errors import CaptureError, TriageError, install, out_of_memory
 from triage.products.batch.batch_result import Cell, Overview
 from triage.products.batch.find import Found
 from triage.products.settings import Settings
@@ -134,9 +134,7 @@ def open_source(path: str, max_unpacked: int) -> Source:
         with fsspec.open(path, "rb") as f:
             return Source(path, data=f.read(), max_unpacked=max_unpacked)
     except ImportError as e:
-        raise CaptureError(
-            f"{path}: remote paths need fsspec ({e})", "install it: pip install '.[dask]' in a checkout"
-        ) from e
+        raise CaptureError(f"{path}: remote paths need fsspec ({e})", install("dask")) from e
     except (OSError, ValueError) as e:
         raise CaptureError(f"{path}: cannot be read ({e})", "check the address and its credentials") from e
 
@@ -231,7 +229,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     try:
         distributed: Any = importlib.import_module("distributed")  # typed in parts only
     except ImportError as e:
-        raise TriageError("--dask needs Dask", "install it: pip install '.[dask]' in a checkout") from e
+        raise TriageError("--dask needs Dask", install("dask")) from e
     try:
         client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as e:

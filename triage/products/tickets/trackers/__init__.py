@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Protocol
 from urllib.parse import quote, quote_plus
 
-from triage.ground.errors import TriageError
+from triage.ground.errors import TriageError, install
 from triage.products.tickets import http_client
 from triage.products.tickets.text import ATTACHED, NOWHERE, body
 from triage.products.tickets.ticket import REOPENED, Ticket
@@ -88,9 +88,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
         with errors(name, home):
             tracker: Tracker = module.connect(project, url, token)
     except ImportError as e:
-        raise TriageError(
-            f"--post {name} needs its client library ({e.name})", "install it: pip install '.[trackers]' in a checkout"
-        ) from e
+        raise TriageError(f"--post {name} needs its client library ({e.name})", install("trackers")) from e
     tracker.markup, tracker.home = markup or MARKUP[name], home
     return tracker
 
