@@ -22,7 +22,7 @@ _REASONS = (
     "attr_allocation",
     "ooo_warp_completion",
 )
-_ENOUGH = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
+_MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
 def _per(metric: str, top: str, bottom: str, formula: str) -> Derivation:
@@ -59,7 +59,7 @@ def _worst(*stalls: Values) -> Values:
     """
     reasons = [highest(*stalls[i : i + len(_STAGES)]) for i in range(0, len(stalls), len(_STAGES))]
     counted = sum(np.isfinite(r).astype(int) for r in reasons)
-    known = (counted >= _ENOUGH) | np.isfinite(reasons[0])
+    known = (counted >= _MIN_REASONS) | np.isfinite(reasons[0])
     return np.where(known, highest(*reasons), np.nan)
 
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 _EPS = 1e-9  # 0.8 - 0.1 is more than 0.7 in binary, and a unit exactly 10 points below still belongs
-MANY = 4  # house judgement: units of which the leader, from 60 % on, may be named although others were not measured
+MIN_MEASURED_UNITS = (
+    4  # heuristic: units of which the leader, from 60 % on, may be named although others were not measured
+)
 PASSED = 1e3  # taken off the SOL of a unit that is out of the running
 # The sides of the pipeline, each as strong as its busiest unit.
 _MEMORY = ("l1tex", "l2", "vram")
@@ -91,7 +93,7 @@ def _clusters(view: View) -> Clusters:
     alone = LOW if by_unit else HIGH
     listed = _ends(have, measured) if by_unit else _complete(have, measured, count)
     certain = listed | _with_memory(view) | (top >= alone)
-    plain = (count >= MANY) & (top >= LOW)
+    plain = (count >= MIN_MEASURED_UNITS) & (top >= LOW)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
     primary = _cluster(filled, top, enough)
     leader = _leader(filled, primary)

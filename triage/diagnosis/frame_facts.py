@@ -23,7 +23,7 @@ from triage.ground.phrasing import lower_first
 from triage.ground.units import show
 from triage.reading import pass_order
 from triage.reading.pass_order import Fences
-from triage.reading.pass_tree import DRAW, MOST
+from triage.reading.pass_tree import DRAW, MAX_PASS_RANGES
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
@@ -122,7 +122,7 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             stated("time in leaf ranges below {tiny} / frame time"),
         )
     shown = np.flatnonzero(tiny & ~launched)
-    if 0 < len(shown) <= MOST:
+    if 0 < len(shown) <= MAX_PASS_RANGES:
         drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])
         out["frame.tiny_draw_share"] = (
             float(own[shown][drawn].sum() / own[shown].sum()),

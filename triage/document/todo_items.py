@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from triage.document.bundle import column
 from triage.document.disambiguate import apart
 from triage.document.entries import ItemEntry, Result
-from triage.ground.limiters import SMALL
+from triage.ground.limiters import MIN_FIRST_SHARE
 from triage.ground.phrasing import lower_first
 
 MAX_ITEM_NAMES = 8  # names of an item that are made distinct; no report lists more
@@ -67,4 +67,4 @@ def is_accepted(item: ItemEntry) -> bool:
 
 def is_insignificant(c: TodoItem) -> bool:
     """True if an item saves too little to be listed first."""
-    return c["share"] is not None and c["share"] < SMALL
+    return c["share"] is not None and c["share"] < MIN_FIRST_SHARE

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST = 60  # files; of more, the oldest go
+MAX_CACHED_FILES = 60  # files; of more, the oldest go
 LARGEST = 64 << 20  # bytes of one
 OWN = "sol-triage-cache"  # the cache's own folder
 MARK = "CACHEDIR.TAG"  # says that the folder was made by the cache; programs that make backups know it, too
@@ -162,7 +162,7 @@ def _marked(place: _Place, make: bool) -> bool:
 def _tidy(place: _Place) -> None:
     """Let the oldest of the cache's own files go; parts that a killed process left count among them."""
     own = [(place.stat(n).st_mtime_ns, n) for n in place.names() if _NAME.fullmatch(n)]
-    for _, old in sorted(own)[:-MOST]:
+    for _, old in sorted(own)[:-MAX_CACHED_FILES]:
         with contextlib.suppress(FileNotFoundError):
             place.remove(old)
 

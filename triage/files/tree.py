@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable
 
-MOST = 20_000  # files and folders of one thing; a home folder given by mistake is not walked for minutes
+MAX_FILES = 20_000  # files and folders of one thing; a home folder given by mistake is not walked for minutes
 Folder = tuple[str, list[str]]  # its path, and the names of its files
 
 

@@ -14,7 +14,7 @@ Anything else that escapes is a bug of ours and may traceback.
 
 from __future__ import annotations
 
-MOST = 900  # characters of a message, whatever names it quotes
+MAX_MESSAGE_CHARS = 900  # characters of a message, whatever names it quotes
 OUT_OF_MEMORY = (MemoryError, RecursionError, ImportError, TypeError, SystemError)  # what a lack of memory may raise
 _LACKING = (  # a library cannot be mapped; compiled code fails without saying why, or raises what is no exception
     "failed to map",
@@ -42,7 +42,9 @@ class TriageError(Exception):
         text = f"{self.message} - {self.hint}" if self.hint else self.message
         line = " ".join(text.split())
         return (
-            line if len(line) <= MOST else f"{line[: MOST // 2]} … {line[-MOST // 3 :]}"
+            line
+            if len(line) <= MAX_MESSAGE_CHARS
+            else f"{line[: MAX_MESSAGE_CHARS // 2]} … {line[-MAX_MESSAGE_CHARS // 3 :]}"
         )  # the hint stands at the end
 
 

@@ -19,7 +19,7 @@ from triage.ground.errors import BadCapture
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
-COLD, FEWEST = 5.0, 3  # house judgement: five times the median of three calls or more is another kind of call
+COLD, FEWEST = 5.0, 3  # heuristic: five times the median of three calls or more is another kind of call
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
 

@@ -10,7 +10,7 @@ from triage.capture.trace_nouns import KERNEL, Trace
 from triage.ground.kernel_names import is_collective
 
 NAMED = 10  # kernels listed
-WORTH = 0.05  # house judgement: below a twentieth of the kernel time, tuning a kernel is not the next step
+WORTH = 0.05  # heuristic: below a twentieth of the kernel time, tuning a kernel is not the next step
 
 
 @dataclass(frozen=True, slots=True)

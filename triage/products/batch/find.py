@@ -20,7 +20,7 @@ from triage.files import tree
 from triage.ground.errors import CaptureError, TriageError, install
 
 STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
-MOST = 200_000  # files and folders that are searched for captures
+MAX_SEARCHED_FILES = 200_000  # files and folders that are searched for captures
 TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
 PASSED = (
     ".png",
@@ -137,7 +137,9 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
         return not ((out and os.path.realpath(folder) == out) or os.path.isdir(os.path.join(folder, STATE)))
 
     try:
-        below = tree.walk(str(root), MOST, lambda f: not os.path.basename(f).startswith(".") and searched(f))
+        below = tree.walk(
+            str(root), MAX_SEARCHED_FILES, lambda f: not os.path.basename(f).startswith(".") and searched(f)
+        )
     except tree.TooMany as e:
         raise TriageError(f"{root}: {e} {_NO_PLACE}", _HINT) from None
     if not searched(str(root)):

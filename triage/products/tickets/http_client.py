@@ -20,7 +20,7 @@ TIMEOUT = 30  # seconds without a byte; whole ones, as PyGithub wants them
 SECONDS = 120.0  # for one answer, from the first byte sent to the last that is read
 SLOWEST = 65_536  # bytes a second at which what is sent must get through
 LARGEST = 32 << 20  # bytes of one answer, unpacked
-MOST = 1_000  # answers while one ticket is filed
+MAX_RESPONSES = 1_000  # answers while one ticket is filed
 Origin = tuple[str, str, int]  # scheme, host, port
 ALLOW = "TRIAGE_PLAIN_HTTP"  # set to 1: a tracker without https, on a network that is trusted
 
@@ -71,7 +71,7 @@ def answers(home: str) -> Iterator[None]:
 
     def send(self: Any, request: Any, *given: Any, **named: Any) -> Any:
         _stay(ours, request.url)
-        if next(count) > MOST:
+        if next(count) > MAX_RESPONSES:
             raise TriageError(f"{ours[1]}: endless answers", "check --url")
         if loopback(ours[1]):
             # plain http is for this machine alone, and a proxy is another one
