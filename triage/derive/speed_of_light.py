@@ -187,11 +187,6 @@ def _top(view: View) -> Values:
     return np.where(c.complete, c.top, np.nan) if c.names else np.nan
 
 
-def _count(view: View) -> Values:
-    c = clusters(view)
-    return np.isfinite(c.sol).sum(axis=0).astype(float) if c.names else np.nan
-
-
 DERIVATIONS = (
     Derivation(
         "sol.top",
@@ -203,15 +198,6 @@ DERIVATIONS = (
         ask=MAIN,
     ),
     Derivation("sol.seen", (), "highest unit SOL measured", highest, optional=ALL, ask=MAIN),
-    Derivation(
-        "sol.count",
-        (),
-        "units with a SOL",
-        _count,
-        ALL,
-        whole=True,
-        ask=MAIN,
-    ),
     Derivation("sol.next", (), "highest SOL outside the first cluster", _next, ALL, whole=True, ask=MAIN),
     Derivation("sol.bound", ("sol.top",), f"{whole_percent(RAISED)} / top SOL", lambda top: RAISED / top),
     Derivation(
