@@ -1,4 +1,4 @@
-"""Do the rows of a table have as many cells as their header? Counted without cutting a single cell.
+"""Check that rows have as many cells as their header, without cutting a single cell.
 
 A row with a cell too many or too few puts every figure behind it under the wrong name, an open quote swallows the rows
 below. No reader uses such rows: it raises `Misfit`, and the reader of captures sets the lines aside and reads again.
@@ -163,7 +163,7 @@ def _divided(cells: Sequence[str], source: Source, fits: Fits) -> str:
 
 
 def goes_on(below: Iterable[str], width: int, separator: str) -> bool:
-    """Is the first line below a gap another row of the table above: as many cells, and a number, which no header has?"""
+    """True if the first line below a gap is another row of the table above: as many cells, and a number, which no header has."""
     row = cut_cells(next((line for line in below if line.strip()), ""), separator)
     return len(row) == width and any(_NUMBER.fullmatch(c) for c in row)
 
@@ -225,7 +225,7 @@ def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], in
 
 
 def _plain(texts: Names) -> bool:
-    """Are all cells plain numbers of a sensible size? Told faster than cell by cell."""
+    """True if all cells are plain numbers of a sensible size. Faster than cell by cell."""
     try:
         values = texts.astype(np.float64)
     except ValueError:
@@ -251,7 +251,7 @@ def _usual(tally: _Counts, parts: Sequence[_Piece], width: int, named: int) -> i
 
 
 def _ends_alone(parts: Sequence[_Piece], line: int, tally: _Counts, usual: int) -> bool:
-    """Is `line`, behind which the file ends, the only short row of its number of cells? Then it was longer."""
+    """True if `line`, the last one, is the only row of its number of cells: then it was cut."""
     for first, cells, _ in parts:
         if first <= line < first + len(cells):
             n = int(cells[line - first])

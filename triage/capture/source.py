@@ -83,7 +83,7 @@ class Source:
 
     @cached_property
     def is_folder(self) -> bool:
-        """Is this a folder that is one export?"""
+        """True for a folder that is one export."""
         return self._data is None and Path(self.path).is_dir()
 
     @cached_property
@@ -390,7 +390,7 @@ class Source:
 
 
 def _mixed(head: bytes) -> bool:
-    """Are there line ends for some readers only: bare carriage returns beside line feeds? Or byte-order marks of files that were joined?"""
+    """True for line ends that only some readers see (bare carriage returns beside line feeds), or byte-order marks of joined files."""
     head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
     bare = b"\n" in head and head.count(b"\r") != head.count(b"\r\n")
     return b"\0" not in head and (bare or _MARKED in head)

@@ -121,7 +121,7 @@ class _Place:
         return os.listdir(self.path if self.handle is None else self.handle)
 
     def stat(self, name: str) -> os.stat_result:
-        """Of a file, or of a link itself."""
+        """Status of a file, or of a link itself."""
         return os.stat(self._at(name), dir_fd=self.handle, follow_symlinks=False)
 
 
@@ -146,7 +146,7 @@ def _place(make: bool) -> Iterator[_Place | None]:
 
 
 def _marked(place: _Place, make: bool) -> bool:
-    """Does the folder belong to the user alone, and did the cache make it? An empty one is given the mark."""
+    """True if the folder belongs to the user alone and the cache made it. An empty one gets the mark."""
     if not _mine(place.path.stat() if place.handle is None else os.fstat(place.handle)):
         return False
     with contextlib.suppress(FileNotFoundError):

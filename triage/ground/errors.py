@@ -26,7 +26,7 @@ _LACKING = (  # a library cannot be mapped; compiled code fails without saying w
 
 
 def out_of_memory(e: BaseException) -> bool:
-    """Is one of `OUT_OF_MEMORY` really that? A TypeError seldom is."""
+    """True if one of `OUT_OF_MEMORY` is a lack of memory; a TypeError seldom is."""
     return isinstance(e, MemoryError | RecursionError) or any(words in str(e) for words in _LACKING)
 
 

@@ -24,7 +24,7 @@ COLLECTIVE = re.compile(
 
 
 def is_collective(kernel: str) -> bool:
-    """Is a kernel one in which devices wait for each other (NCCL, RCCL and their like)?"""
+    """True for a kernel in which devices wait for each other (NCCL, RCCL and their like)."""
     return COLLECTIVE.search(kernel) is not None
 
 

@@ -67,7 +67,7 @@ def speaking(item: str | None = None, names: tuple[str, ...] | None = None) -> I
 
 
 def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Whose words fit a GPU, from facts: `vendor`, `arch`, `api`, `work`, `link` to the host. NVIDIA's are the ones as written."""
+    """Terminology for a GPU, from facts: `vendor`, `arch`, `api`, `work`, `link` to the host. NVIDIA's are the ones as written."""
     arch = facts.get("arch", "").casefold()
     found = [name for starts, name in _GENERATIONS if arch.startswith(starts)][-1:]  # xe-lpg is no xe-lp
     found += [n for n in (_VENDORS.get(facts.get("vendor", "")), _APIS.get(facts.get("api", ""))) if n]

@@ -79,7 +79,7 @@ def unit(text: str) -> tuple[str, float]:  # noqa: C901 - one branch per family 
 
 
 def known(text: str) -> bool:
-    """Is a printed unit one that is understood?"""
+    """True for a known unit."""
     try:
         return bool(unit(text))
     except UnknownUnit:
@@ -205,7 +205,7 @@ def parse(text: str, style: Style = "us") -> float | None:
 
 
 def not_finite(text: str) -> bool:
-    """Does a cell that `parse` gives no value for hold nan, infinity, or a number too large for a float?"""
+    """True if a cell that `parse` gives no value for holds nan, infinity, or a number too large for a float."""
     return text.strip().lower() not in MISSING
 
 

@@ -60,7 +60,7 @@ class Repeats:
         return len(self.count)
 
     def part(self, which: Indices) -> Repeats:
-        """Of some workloads."""
+        """Repeats of some workloads."""
         return Repeats(self.ordered[:, which], self.count[which])
 
     def where(self, which: Masks, other: Repeats) -> Repeats:
@@ -173,7 +173,7 @@ def differences(
 
 
 def _of_as_many(x: Runs, y: Runs, within: Floats, chance: float, floor: float, margin: float) -> Differences:
-    """Of workloads that were measured as often as each other; logarithms of their times, each column rising."""
+    """For workloads measured equally often; logarithms of their times, each column rising."""
     n, m = len(x), len(y)
     if _kept(n) + _kept(m) - 2 < 1:
         gap, half = y[0] - x[0], np.log1p(np.maximum(UNREPEATED * floor, within))

@@ -267,7 +267,7 @@ def _pairs(table: Table) -> list[Quality]:
 
 
 def _enough(columns: Iterable[Floats]) -> bool:
-    """Do they hold so many figures that rows which are alike in all of them are no chance?"""
+    """True if they hold so many figures that rows with equal ones are no coincidence."""
     found: set[float] = set()
     for values in columns:
         found.update(f for f in values[:100].tolist() if f == f and f not in (0, 1))

@@ -45,7 +45,7 @@ def group(table: Table) -> tuple[Indices, Members | None]:
 
 
 def _all_differ(names: Names) -> bool:
-    """Is no name there twice? Sorting hashes takes a third of the time of numbering the names."""
+    """True if no name occurs twice. Sorting hashes takes a third of the time of numbering the names."""
     for some in (names[:SAMPLE], names):  # most captures with repeats repeat early
         hashes = np.fromiter(map(hash, some.tolist()), np.int64, len(some))
         hashes.sort()

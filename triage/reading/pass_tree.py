@@ -68,7 +68,7 @@ def may_be_frame(table: Table, tells: Mapping[str, str]) -> bool:
 
 
 def is_frame(capture: Capture) -> bool:
-    """Is this a frame of rendering work, rather than launches of a compute API or a table too long to be one?"""
+    """True for a frame of rendering work, rather than launches of a compute API or a table too long to be one."""
     if not 0 < len(capture) <= MAX_PASS_RANGES or "launch.block_size" in capture.facts:
         return False
     if of_kernels(capture.input.tells):

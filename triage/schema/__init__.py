@@ -42,7 +42,7 @@ def all_metrics() -> dict[str, Metric]:
 
 
 def known(metric: str) -> bool:
-    """Is this a canonical id?"""
+    """True for a canonical id."""
     return metric in all_metrics()
 
 

@@ -100,7 +100,7 @@ def number(text: str, style: units.Style, additive: bool = False) -> float:
 
 
 def is_id(text: str) -> bool:
-    """Is a text a launch number?"""
+    """True if a text is a launch number."""
     return bool(_ID.fullmatch(text))
 
 
@@ -248,7 +248,7 @@ def _odd(frame: pd.DataFrame, use: Indices, value: Indices, texts: list[str], pa
 
 
 def not_finite(text: str) -> bool:
-    """Is a cell without a number one that says nan or infinity, or a number too large?"""
+    """True if a cell without a number holds nan, infinity or a number too large."""
     try:
         return units.parse(text) is None
     except ValueError:

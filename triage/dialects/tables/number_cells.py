@@ -28,7 +28,7 @@ _SURE = {"us": re.compile(r",\d{3}[,.]"), "eu": re.compile(r"\.\d{3}[.,]")}
 
 
 def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
-    """Do the numbers of a table stand in groups of thousands? One cell that could be meant so is not enough."""
+    """True if a table groups thousands; one cell that could be meant so is not enough."""
     import pandas as pd
 
     doubtful: set[str] = set()

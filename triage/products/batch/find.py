@@ -196,7 +196,7 @@ def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:
 
 
 def companions(names: Iterable[str]) -> set[str]:
-    """Of the names in one folder, those that are read together with another: they are no captures."""
+    """Names in one folder that are read together with another: they are no captures."""
     return _split(names)[1]
 
 

@@ -61,7 +61,7 @@ def _json(doc: Comparison) -> str:
 
 
 def _whose(doc: Comparison) -> tuple[str, ...]:
-    """Whose words fit: those of the captures' GPUs, where all agree."""
+    """Terminology of the captures' GPUs, where all agree."""
     found = {names_of(c["setting"]) for c in (*doc["before"], *doc["after"])}
     return found.pop() if len(found) == 1 else ()
 

@@ -27,7 +27,7 @@ def chosen(verdicts: Verdicts, changed: Masks, threshold: float | None) -> list[
 
 
 def longest(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Of the workloads without a partner on both sides those that take longest, in their order."""
+    """The longest of the workloads without a partner, on both sides, in their order."""
     times = np.concatenate([np.nan_to_num(s.times.middle[list(some)]) for s, some in zip(sides, alone, strict=True)])
     kept = np.zeros(len(times), dtype=bool)
     kept[np.argsort(-times, kind="stable")[:LISTED]] = True

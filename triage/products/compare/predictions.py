@@ -65,7 +65,7 @@ def _doubt(came: str, fractions: tuple[float, float], fixed: bool, judged: Judge
 
 
 def _apart(fractions: tuple[float, float], interval: Sequence[float | None] | None) -> bool:
-    """Do the predicted and the measured interval of the change have nothing in common?"""
+    """True if the predicted and the measured interval of the change do not overlap."""
     if interval is None or interval[0] is None or interval[1] is None:
         return False
     return interval[1] < -fractions[1] or interval[0] > -fractions[0]

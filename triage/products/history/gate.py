@@ -294,7 +294,7 @@ def _over(trend: Trend, budgets: Mapping[str, float]) -> list[Over]:
 
 
 def matches(marker: str, glob: str) -> bool:
-    """Does a glob name this marker (levels joined by SEP)? The frame is `frame`."""
+    """True if a glob names this marker (levels joined by SEP). The frame is `frame`."""
     if marker == FRAME:
         return glob.lower() in ("frame", FRAME)
     return named_by(marker.split(SEP), glob)

@@ -47,7 +47,7 @@ def check_address(url: str) -> None:
 
 
 def loopback(host: str) -> bool:
-    """Is a host this machine itself?"""
+    """True if a host is this machine."""
     if host == "localhost":
         return True
     try:

@@ -143,7 +143,7 @@ def literal(text: str) -> str | int | float:
 
 
 def web(url: str | None) -> bool:
-    """Is this an address a reader may follow?"""
+    """True for an address that a reader may follow."""
     return bool(url) and str(url).startswith(("https://", "http://"))
 
 

@@ -48,7 +48,7 @@ class Tracker(Protocol):
         """Keys of the tickets with a fingerprint, closed ones included."""
 
     def carries(self, key: str, fingerprint: str) -> bool:
-        """Does this ticket carry the marker? Asked of the ticket itself, since a search may lag behind."""
+        """True if this ticket carries the marker. Reads the ticket itself, since a search may lag behind."""
 
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """File a ticket; returns its key."""
