@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import triage
+from triage.findings.profiler_rules import topic
 from triage.rulebook import packs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +45,7 @@ class Score:
     low: float | None  # predicted interval of speed-ups, from the finding that names the true cause
     bound: float | None
     nvidia: str  # NVIDIA's rules on the same launch
+    nvidia_first: tuple[bool, bool]  # as names_first() returns it
     likely: float | None = None  # share of the time that the finding promises
 
     @property
@@ -78,9 +80,14 @@ def causes() -> dict[str, str]:
     return {rule.name: rule.cause or rule.name for rule in packs.load().rules}
 
 
+def true_causes(expected: Sequence[str]) -> set[str]:
+    """Causes of the expected rules."""
+    return {causes().get(rule, rule) for rule in expected}
+
+
 def rank_of(result: dict[str, Any], expected: Sequence[str]) -> tuple[int | None, dict[str, Any] | None]:
     """Position of the first finding that names a true cause, by whatever rule, and that finding."""
-    wanted = {causes().get(rule, rule) for rule in expected}
+    wanted = true_causes(expected)
     for position, finding in enumerate(rules_in_order(result), start=1):
         if causes().get(finding["name"], finding["name"]) in wanted:
             return position, finding
@@ -96,15 +103,32 @@ def interval(finding: dict[str, Any] | None) -> tuple[float | None, float | None
     return low, bound
 
 
-def nvidia_rules(result: dict[str, Any]) -> str:
-    """NVIDIA's own advice on the same report, best estimate first."""
-    best: dict[str, float] = {}
+def nvidia_rules(result: dict[str, Any]) -> list[tuple[str, float, frozenset[str]]]:
+    """NVIDIA's own advice on the same report, largest estimate first: rule, estimate, and the causes that it may mean."""
+    best: dict[str, tuple[float, frozenset[str]]] = {}
     for workload in result["workloads"]:
         for opinion in workload.get("second_opinion") or []:
-            if opinion.get("type") in ("OPT", "WRN"):
-                best[opinion["rule"]] = max(best.get(opinion["rule"], 0.0), opinion.get("speedup") or 0.0)
-    ordered = sorted(best.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{rule} {speedup:g}" if speedup else rule for rule, speedup in ordered)
+            if opinion.get("type") not in ("OPT", "WRN"):
+                continue
+            meant = topic(opinion["rule"], opinion["text"])
+            estimate, causes = best.get(opinion["rule"], (0.0, frozenset()))
+            best[opinion["rule"]] = (
+                max(estimate, opinion.get("speedup") or 0.0),
+                causes | frozenset(meant.causes if meant else ()),
+            )
+    return sorted(((rule, *rest) for rule, rest in best.items()), key=lambda item: (-item[1], item[0]))
+
+
+def names_first(rules: Sequence[tuple[str, float, frozenset[str]]], wanted: set[str]) -> tuple[bool, bool]:
+    """True if NVIDIA's rule with the largest estimate means a true cause: of all rules, and of those that mean any cause.
+
+    Of equal estimates one is enough.
+    """
+
+    def hit(among: Sequence[tuple[str, float, frozenset[str]]]) -> bool:
+        return any(causes & wanted for _, estimate, causes in among if estimate == among[0][1])
+
+    return hit(rules), hit([rule for rule in rules if rule[2]])
 
 
 def score(row: dict[str, str], page: str, slow: dict[str, Any], fixed: dict[str, Any]) -> Score:
@@ -116,9 +140,21 @@ def score(row: dict[str, str], page: str, slow: dict[str, Any], fixed: dict[str,
     again = rank_of(fixed, expected)[1]
     named = again is not None and ((again.get("gain") or {}).get("fraction") or 0.0) > PROMISED
     first = order[0]["name"] if order else "nothing"
-    measured = float(row["speedup"])
-    likely = ((finding or {}).get("gain") or {}).get("fraction")
-    return Score(row["defect"], page, rank, first, named, measured, low, bound, nvidia_rules(slow), likely)
+    theirs = nvidia_rules(slow)
+    nvidia = ", ".join(f"{rule} {estimate:g}" if estimate else rule for rule, estimate, _ in theirs)
+    return Score(
+        row["defect"],
+        page,
+        rank,
+        first,
+        named,
+        float(row["speedup"]),
+        low,
+        bound,
+        nvidia,
+        names_first(theirs, true_causes(expected)),
+        ((finding or {}).get("gain") or {}).get("fraction"),
+    )
 
 
 def truth(folder: Path = FOLDER, table: str = "truth.csv") -> list[dict[str, str]]:
@@ -164,6 +200,11 @@ def scoreboard(board: Sequence[Score]) -> str:
         if reached := sorted(s.reached for s in here if s.reached):
             least, middle = (reached[int(len(reached) * q)] for q in (0.1, 0.5))
             lines[-1] += f"; measured over likely saving: nine in ten at least {least:.2f}, half at least {middle:.2f}"
+        if any(s.nvidia for s in here):
+            lines.append(
+                f"{page}: NVIDIA's rule with the largest estimate names the true cause for "
+                f"{sum(s.nvidia_first[0] for s in here)}, of its rules that name a cause for {sum(s.nvidia_first[1] for s in here)}"
+            )
     return "\n".join(lines)
 
 

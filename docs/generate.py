@@ -61,12 +61,13 @@ def rules() -> str:
     for rule in book.rules:
         by_pack.setdefault(rule.pack, []).append(rule)
     said = sum(not r.is_concept for r in book.rules)
-    out = [NOTE, "# Rules\n", f"{said} rules that report something and {len(book.rules) - said} concepts they build on, in {len(by_pack)} packs. "
-           "`triage explain ID` prints the same; `triage explain ID --on FILE` shows why a rule speaks or keeps silent.\n"]  # fmt: skip
+    out = [NOTE, "# Rules\n", f"Look up a rule: its condition, thresholds with their sources, saving and advice. {said} rules that report something and "
+           f"{len(book.rules) - said} derived facts that they build on, in {len(by_pack)} packs. `triage explain ID` prints the same; "
+           "`triage explain ID --on FILE` shows why a rule fired or not.\n"]  # fmt: skip
     for pack, members in by_pack.items():
         out.append(f"- [{pack}](#pack-{pack}): {len(members)}")
     for pack, members in by_pack.items():
-        out += [f'\n## <a id="pack-{pack}"></a>Pack {pack}\n', "| id | name | what it says |", "| --- | --- | --- |"]
+        out += [f'\n## <a id="pack-{pack}"></a>Pack {pack}\n', "| id | name | title |", "| --- | --- | --- |"]
         out += [f"| [{r.id}](#{r.id.lower()}) | {r.name} | {cell(plain(r.title))} |" for r in members]
         for rule in members:
             out += ["", *_rule(rule, book)]
@@ -76,7 +77,7 @@ def rules() -> str:
 def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
     yield f'### <a id="{rule.id.lower()}"></a>{rule.id} {rule.name}\n'
     yield f"**{plain(rule.title)}.** {plain(rule.summary)}\n"
-    yield f"{'Concept' if rule.is_concept else 'Rule'}, {rule.status} since {rule.since}, scope {rule.scope}; applies to: {describe(rule.applies)}.\n"
+    yield f"{'Derived fact' if rule.is_concept else 'Rule'}, {rule.status} since {rule.since}, scope {rule.scope}; applies to: {describe(rule.applies)}.\n"
     if rule.finding:
         yield f"> {plain(rule.finding)}\n"
     yield from _when(rule)
@@ -99,11 +100,11 @@ def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
         if a.code:
             yield f"\n  ```{a.language}\n" + "\n".join(f"  {line}" for line in a.code.splitlines()) + "\n  ```\n"
     if rule.verify:
-        yield f"\nIt worked if: {plain(rule.verify)}"
+        yield f"\nVerify: {plain(rule.verify)}"
     for c in rule.caveats:
-        yield f"\nDoes not apply: {plain(c.text)}" + (f" *({describe(c.where)})*" if c.where else "")
+        yield f"\nCaveat: {plain(c.text)}" + (f" *({describe(c.where)})*" if c.where else "")
     for other in rule.tell_apart:
-        yield f"\nTold apart from {_link(other.rule, book)} by {code(other.by)}: {plain(other.how)}"
+        yield f"\nDistinguished from {_link(other.rule, book)} by {code(other.by)}: {plain(other.how)}"
     if rule.concludes:
         yield "\nConcludes " + ", ".join(code(c) for c in rule.concludes) + "."
     if rule.overruled_by:
@@ -113,13 +114,13 @@ def _rule(rule: Rule, book: Rulebook) -> Iterator[str]:
 
 
 def _link(name: str, book: Rulebook) -> str:
-    """A rule or concept, linked to the first rule that concludes it."""
+    """A rule or derived fact, linked to the first rule that concludes it."""
     maker = next((r for r in book.rules if name in (r.name, *r.concludes)), None)
     return f"[{name}](#{maker.id.lower()})" if maker else code(name)
 
 
 def _gain(g: GainModel) -> Iterator[str]:
-    """The effect of a cure, as the gain model reads it."""
+    """The effect of a fix, as the gain model reads it."""
     parts = [f"{code(d.unit)} keeps {code(d.likely.text)} of its demand" for d in g.remains if d.likely.text != "1"]
     parts += [f"likely {code(g.time.text)} of the time"] if g.time is not None else []
     parts += [f"at most {code(g.best.text)}"] if g.best is not None else []
@@ -151,7 +152,7 @@ def metrics() -> str:
     out = [
         NOTE,
         "# Metrics\n",
-        "Canonical ids that rules and reports use, and the names tools give them. A column of a custom table may be named by its id.\n",
+        "Look up a metric: its id in rules and reports, its unit, and the names that tools give it. A column of a custom table may be named by its id.\n",
     ]
     groups: dict[str, list[schema.Metric]] = {}
     for m in schema.all_metrics().values():
@@ -180,7 +181,7 @@ def commands() -> str:
     out = [
         NOTE,
         "# Command line\n",
-        "Exit codes: 0 done, 1 a `--fail-on` level or regression was reached or a check failed, 2 could not do it.\n",
+        "Look up a command and its options. Exit codes: 0 done; 1 a `--fail-on` level or a regression limit was reached, or a check failed; 2 not possible.\n",
     ]
     root = click.Context(
         cli.triage,
@@ -209,7 +210,7 @@ def capturing() -> str:
     out = [
         NOTE,
         "# Capturing\n",
-        "What can be read, and how to make such an export. `triage facts FILE` shows what was understood.\n",
+        "Make an export that triage reads, with each profiler. `triage facts FILE` shows what was read of it.\n",
     ]
     table = dialects.dialects()
     out += [f"- [{d.TITLE}](#{name})" for name, d in table.items()]
@@ -221,13 +222,13 @@ def capturing() -> str:
 def causes() -> str:
     """One section per cause, by family; the anchor is the cause's id."""
     book = packs.load()
-    out = [NOTE, "# Causes\n", f"{len(book.causes)} causes: what can be wrong with a workload, in one word each. Rules give evidence for them; a cause "
-           "that explains others is shown as their root. `triage explain CAUSE` prints an entry, `triage list causes` all of them.\n"]  # fmt: skip
+    out = [NOTE, "# Causes\n", f"Look up a cause: what it means, what decides it, what looks alike, and what to do. Rules are evidence for the {len(book.causes)} causes; a cause "
+           "that explains others is their root cause. `triage explain CAUSE` prints an entry, `triage list causes` all of them.\n"]  # fmt: skip
     families: dict[str, list[Cause]] = {}
     for c in book.causes.values():
         families.setdefault(c.family, []).append(c)
     for family, members in families.items():
-        out += [f"\n## {family.capitalize()}\n", "| cause | what is wrong |", "| --- | --- |"]
+        out += [f"\n## {family.capitalize()}\n", "| cause | title |", "| --- | --- |"]
         out += [f"| [{c.id}](#{c.id}) | {cell(plain(c.title))} |" for c in members]
     for c in book.causes.values():
         out += [f'\n### <a id="{c.id}"></a>{c.id}\n', f"**{plain(c.title)}.** {plain(c.meaning)}\n"]
@@ -235,7 +236,7 @@ def causes() -> str:
         if links:
             out.append("Explains: " + ", ".join(links) + ".\n")
         spoken = [f"[{r.id}](rules.md#{r.id.lower()})" for r in book.rules if r.cause == c.id]
-        out.append("Evidence: " + (", ".join(spoken) or "none yet; no rule names it") + ".\n")
+        out.append("Evidence: " + (", ".join(spoken) or "no rule names it yet") + ".\n")
         if c.decides:
             out.append("Decided by: " + ", ".join(f"`{m}`" for m in c.decides) + ".\n")
         out += [f"- looks like [{x.cause}](#{x.cause}); `{x.by}` decides: {plain(x.how)}" for x in c.confused_with]
@@ -254,9 +255,9 @@ def coverage() -> str:
     symptoms = [guide.check_from(s) for s in tomllib.loads(file.read_text("utf-8"))["symptom"]]
     asked = sum(bool(c.rules) for c in (*checks, *symptoms))
     out = [NOTE, "# The Compute Triage Guide, as rules\n",
-           f"NVIDIA's guide (Nsight Compute 2026.3) has {len(checks)} checks in {len(guide.decisions())} decisions and {len(symptoms)} symptom "
-           f"pages; {asked} of them are asked by rules here, the others say what answers instead. `triage explain guide --on FILE` walks a "
-           "kernel through them.\n"]  # fmt: skip
+           f"Find the rule behind a check of NVIDIA's guide, which (Nsight Compute 2026.3) has {len(checks)} checks in {len(guide.decisions())} decisions and {len(symptoms)} symptom "
+           f"pages; {asked} of them are rules here; the others state what replaces them. `triage explain guide --on FILE` applies "
+           "them to a kernel.\n"]  # fmt: skip
     for d in guide.decisions():
         out += [
             f"\n## {d.id} {plain(d.ask)}\n",
@@ -285,7 +286,11 @@ def _covered(c: guide.Check, by_name: dict[str, Rule]) -> str:
 
 def words() -> str:
     """The glossary."""
-    out = [NOTE, "# Glossary\n", "`triage explain TERM` prints an entry.\n"]
+    out = [
+        NOTE,
+        "# Glossary\n",
+        "Look up a term of the reports, and its name at each vendor. `triage explain TERM` prints an entry.\n",
+    ]
     for e in glossary.entries():
         out.append(f'\n## <a id="{_anchor(e.term)}"></a>{plain(e.term)}\n\n{plain(e.meaning)}\n')
         if e.names:
@@ -302,10 +307,10 @@ def method() -> str:
     book = packs.load()
     of = {r.id: r for r in book.rules}
     out = [NOTE, "# The method, branch by branch\n",
-           "Every branch of NVIDIA's Peak-Performance-Percentage Analysis Method and what carries it here. Its first revision (May 2018) is "
+           "Find the rule behind each branch of NVIDIA's Peak-Performance-Percentage Analysis Method. Its first revision (May 2018) is "
            "`--method v1`, its second (November 2018) `--method v2`, the default. The numbers are those of "
-           "`triage/ground/method.py`; a rule's other thresholds stand beside it in [rules.md](rules.md).\n",
-           "| step | what the article says | first revision | second revision |", "| --- | --- | --- | --- |"]  # fmt: skip
+           "`triage/ground/method.py`; a rule's other thresholds are beside it in [rules.md](rules.md).\n",
+           "| step | the article | first revision | second revision |", "| --- | --- | --- | --- |"]  # fmt: skip
     for b in tomllib.loads((HERE / "branches.toml").read_text("utf-8"))["branch"]:
         cells = []
         for revision in REVISIONS:

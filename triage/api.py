@@ -88,7 +88,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
         from triage.rendering import formats
 
         form = form or formats.by_ending(str(path))
-        formats.template(form)  # an unknown one is said before a file is made
+        formats.template(form)  # refuse an unknown one before a file is made
         with writing.sink(str(path)) as write:
             formats.render(self.bundle, form, write, full=full)
         return Path(path)

@@ -433,6 +433,14 @@ def test_scoreboard_shows_nvidia_beside_ours() -> None:
     assert "CPIStall 40, FPInstructions" in table
     assert "SOLBottleneck" not in table
     assert "details: true cause first 1, in the top three 1, missed 0 of 1; speed-up inside" in table
+    assert "NVIDIA's rule with the largest estimate names the true cause for 0, of its rules" in table
+
+
+def test_nvidias_rules_are_held_to_the_same_causes() -> None:
+    rules = [("Roll-up", 0.9, frozenset[str]()), ("A", 0.5, frozenset({"x"})), ("B", 0.5, frozenset({"y"}))]
+    assert board.names_first(rules, {"y"}) == (False, True)  # of equal estimates one is enough
+    assert board.names_first(rules[1:], {"y"}) == (True, True)
+    assert board.names_first(rules, {"z"}) == board.names_first([], {"z"}) == (False, False)
 
 
 measured = pytest.mark.skipif(not TRUTH, reason="no measured exports yet")

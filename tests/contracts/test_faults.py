@@ -231,7 +231,7 @@ def test_a_home_folder_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     from triage.ground.errors import TriageError
     from triage.reading import reader
 
-    monkeypatch.setattr(tree, "MOST", 50)
+    monkeypatch.setattr(tree, "MAX_FILES", 50)
     for i in range(60):
         (tmp_path / f"{i}.txt").write_text("x")
     with pytest.raises(TriageError, match="more than 50 files"):

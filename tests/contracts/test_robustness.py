@@ -376,8 +376,8 @@ def test_r12_trees_are_walked_within_bounds(tmp_path: Path, monkeypatch: pytest.
     assert [Path(here).name for here, _ in tree.walk(str(tmp_path), 99, lambda f: "deep" not in f)][1:] == [
         f"d{i}" for i in range(9)
     ]
-    monkeypatch.setattr(tree, "MOST", 20)
-    monkeypatch.setattr(find, "MOST", 20)
+    monkeypatch.setattr(tree, "MAX_FILES", 20)
+    monkeypatch.setattr(find, "MAX_SEARCHED_FILES", 20)
     with pytest.raises(TriageError, match="more than 20 files"):
         packs.below(tmp_path)
     with pytest.raises(TriageError, match="more than 20 files"):

@@ -160,7 +160,7 @@ def test_blocks_change_no_answer(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     whole = assembling.bundle(doctor().diagnose([capture])).document
     monkeypatch.setattr(diagnosing, "BLOCK", 3)
     monkeypatch.setattr(outcomes, "BLOCK", 5)
-    monkeypatch.setattr(workloads, "TOGETHER", 4)
+    monkeypatch.setattr(workloads, "CHUNK_ENTRIES", 4)
     assert assembling.bundle(doctor().diagnose([capture])).document == whole
 
 
@@ -288,7 +288,7 @@ def test_figures_are_made_ready_for_the_neighbours_of_what_is_shown(monkeypatch:
     monkeypatch.setattr(
         workload_columns, "numbers", lambda values, digits=6: asked.append(len(values)) or ready(values, digits)
     )
-    monkeypatch.setattr(workloads, "TOGETHER", 4)
+    monkeypatch.setattr(workloads, "CHUNK_ENTRIES", 4)
     capture = reader.read(str(SAMPLES / "gpu-trace" / "demo_frame"))
     works = assembling.bundle(doctor().diagnose([capture])).workloads
     works.field("calls")  # most are 1, which takes no memory

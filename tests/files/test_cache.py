@@ -170,7 +170,7 @@ def test_nowhere_to_write(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
 
 
 def test_the_oldest_go(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST", 3)
+    monkeypatch.setattr(cache, "MAX_CACHED_FILES", 3)
     for i in range(6):
         cache.keep(f"n-{i}", b"x")
         os.utime(place / f"n-{i}.cache", (i, i))
@@ -181,7 +181,7 @@ def test_the_oldest_go(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_of_the_user_are_left_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever they are called, in the folder that TRIAGE_CACHE names and in the cache's own."""
-    monkeypatch.setattr(cache, "MOST", 1)
+    monkeypatch.setattr(cache, "MAX_CACHED_FILES", 1)
     cache.keep("n-0", b"x")
     theirs = {"thesis.tex", "rules", "template.md-b", f"sha256-{'0' * 64}", "x.part", "y.cache", "Rules-a.cache"}
     for folder in (place, place.parent):

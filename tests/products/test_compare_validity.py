@@ -16,7 +16,14 @@ from triage.products.compare import compare_report
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.comparing import compare
 from triage.products.compare.item import Item, Who
-from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST, promised
+from triage.products.compare.predictions import (
+    MAX_PREDICTION_WIDTH,
+    REACHES_NOTHING,
+    TOO_WIDE,
+    UNSURE,
+    UNTRIED,
+    promised,
+)
 from triage.products.compare.verdict import Limits, judge
 
 HEAD = "path,name,kind,gpu.time [ms],gpu.idle [%],launch.grid_size,launch.block_size"
@@ -107,8 +114,8 @@ def came(gain: tuple[float, float, float], after: float | list[float], fixed: bo
         # one run a side: 3 % are taken for noise, and a cure of 2 % is lost in it
         ((0.02, 0.3, 0.4), 70.0, True, (None, REACHES_NOTHING)),
         ((0.04, 0.3, 0.4), 70.0, True, ("within", "")),
-        ((0.1, 0.5, 0.1 + WIDEST), 70.0, True, ("within", "")),
-        ((0.1, 0.5, 0.11 + WIDEST), 70.0, True, (None, TOO_WIDE)),
+        ((0.1, 0.5, 0.1 + MAX_PREDICTION_WIDTH), 70.0, True, ("within", "")),
+        ((0.1, 0.5, 0.11 + MAX_PREDICTION_WIDTH), 70.0, True, (None, TOO_WIDE)),
         ((0.0, 0.5, 0.9), 70.0, True, (None, REACHES_NOTHING)),
         # what lies outside has failed, however wide it was
         ((0.0, 0.5, 0.9), 150.0, True, ("below", "")),
@@ -132,7 +139,7 @@ def test_as_predicted_is_never_said_of_what_no_effect_would_have_met(ends: list[
     verdict, doubt = came((low, likely, bound), after)
     assert (verdict is None) == bool(doubt)
     if verdict == "within":
-        assert bound - low <= WIDEST
+        assert bound - low <= MAX_PREDICTION_WIDTH
         # the same promise, and a change without any effect: it must be seen to fail
         assert came((low, likely, bound), 100.0)[0] == "below"
 

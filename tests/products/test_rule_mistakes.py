@@ -103,6 +103,8 @@ def test_what_is_named_is_counted(rules: Path, tmp_path: Path) -> None:
     assert re.match(r"1 rule, \d+ tests, ", counts(rules / SPILLS))
     assert counts(rules / SPILLS, rules / OCCUPANCY).startswith("1 rule, 1 cause, ")
     assert counts(rules) == counts()
+    (tmp_path / "unreadable.yaml").write_text("id: X\n")
+    assert counts(tmp_path / "unreadable.yaml") == "no rule: 1 failure"
     (tmp_path / "empty").mkdir()
     for nothing in ("empty", "absent"):
         with pytest.raises(TriageError):

@@ -34,7 +34,7 @@ def capture(path: Path) -> Path:
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that a test can wait for."""
-    for name, value in (("TIMEOUT", 1), ("SECONDS", 0.5), ("LARGEST", 1 << 20), ("MOST", 20)):
+    for name, value in (("TIMEOUT", 1), ("SECONDS", 0.5), ("LARGEST", 1 << 20), ("MAX_RESPONSES", 20)):
         monkeypatch.setattr(http_client, name, value)
     for variable in trackers.TOKENS.values():
         monkeypatch.setenv(variable, TOKEN)
@@ -51,7 +51,7 @@ def test_a_lie_is_one_line(name: str, lie: str, hurry: None, ticket: Ticket, tmp
     text = str(e.value)
     assert "\n" not in text and TOKEN not in text and len(text) < 1_000
     # one attempt to file, whatever came back; and an end to every list
-    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= http_client.MOST + 1, heard.methods
+    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= http_client.MAX_RESPONSES + 1, heard.methods
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 900 + "]" * 900])
@@ -74,7 +74,7 @@ def test_a_lie_about_comments_is_one_line(name: str, lie: str, hurry: None) -> N
     with lying(LIES[lie]) as (url, heard), pytest.raises(TriageError) as e:
         comments.post(name, PROJECTS[name], 7, "k", "text", url)
     assert "\n" not in str(e.value) and TOKEN not in str(e.value)
-    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= http_client.MOST + 1, heard.methods
+    assert heard.methods.count("POST") <= 1 and 0 < len(heard.methods) <= http_client.MAX_RESPONSES + 1, heard.methods
 
 
 @pytest.mark.parametrize("name", PROJECTS)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 5_000  # values that are numbered without pandas, whose import takes longer than a small diagnosis
+PANDAS_FREE_UP_TO = 5_000  # values that are numbered without pandas, whose import takes longer than a small diagnosis
 
 Floats: TypeAlias = NDArray[np.float64]  # measured values in canonical units; NaN = missing
 Masks: TypeAlias = NDArray[np.bool_]  # true where something holds
@@ -22,12 +22,12 @@ Values: TypeAlias = Any  # Floats, or one float that holds for every workload
 
 def distinct(values: NDArray[Any]) -> list[Any]:
     """The distinct values, sorted. Of few not by np.unique: the numpy.ma that comes with it takes 3 % of a small diagnosis."""
-    return np.unique(values).tolist() if len(values) > FEW else sorted(set(values.tolist()))
+    return np.unique(values).tolist() if len(values) > PANDAS_FREE_UP_TO else sorted(set(values.tolist()))
 
 
 def numbered(values: NDArray[Any]) -> tuple[Indices, NDArray[Any]]:
     """(number of each value by first appearance, -1 where it is missing; the distinct values), as pandas.factorize."""
-    if len(values) > FEW:
+    if len(values) > PANDAS_FREE_UP_TO:
         import pandas as pd
 
         return pd.factorize(values)

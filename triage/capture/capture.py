@@ -46,7 +46,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the profiler's own rules said about one workload. speedup: fraction of time saved as claimed, or None."""
+    """One result of the profiler's own rules about one workload. speedup: fraction of time saved as claimed, or None."""
 
     row: int
     tool: str
@@ -72,7 +72,7 @@ class Quality:
 
 
 class Decision(NamedTuple):
-    """What a column was read as - a metric, or what it tells of the rows - and why, in a few words; "" for unread ones."""
+    """What a column was read as - a metric, or a property of the rows - and why, in a few words; "" for unread ones."""
 
     header: str
     read_as: str

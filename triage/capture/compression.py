@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
-from triage.ground.errors import BadCapture, CaptureError
+from triage.ground.errors import BadCapture, CaptureError, install
 
 RATIO = 300  # real exports compress 5-40 times; a bomb 1000 times
 BYTES = 8 << 30
@@ -62,7 +62,7 @@ def _unpacker(how: str, path: str) -> Callable[[BinaryIO], BinaryIO]:
     except ImportError:
         raise CaptureError(
             f"{path}: compressed with Zstandard, which needs a package",
-            "install it: pip install '.[zstd]' in a checkout",
+            install("zstd"),
         ) from None
     return lambda f: cast(BinaryIO, _Zstandard(f, lambda: zstandard.ZstdDecompressor().decompressobj()))
 

@@ -24,7 +24,7 @@ def cells_of(text: str, source: Source, by: str = "") -> list[str]:
 
 
 def begins_with_figures(cells: Sequence[str]) -> bool:
-    """Does the first cell of a line hold nothing else?"""
+    """True if the first cell of a line holds nothing else."""
     return bool(cells) and len(cells[0]) <= LONGEST_NUMBER and bool(_FIGURES.fullmatch(cells[0]))
 
 

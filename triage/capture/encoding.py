@@ -33,7 +33,7 @@ def of(head: bytes, path: str, whole: bool) -> str:
         return "utf-8-sig"
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
-    # UTF-16 without a mark: in western text every other byte is zero, and which one tells the byte order.
+    # UTF-16 without a mark: in western text every other byte is zero; its parity is the byte order.
     if b"\0" in head[:4096]:
         even, odd = head[:4096:2].count(0), head[1:4096:2].count(0)
         if odd > 0.3 * len(head[:4096]) / 2 and even < odd / 8:

@@ -1,4 +1,4 @@
-"""Do the rows of a table have as many cells as their header? Counted without cutting a single cell.
+"""Check that rows have as many cells as their header, without cutting a single cell.
 
 A row with a cell too many or too few puts every figure behind it under the wrong name, an open quote swallows the rows
 below. No reader uses such rows: it raises `Misfit`, and the reader of captures sets the lines aside and reads again.
@@ -29,7 +29,7 @@ _Counts = NDArray[np.int64]
 Bytes: TypeAlias = bytes | mmap.mmap
 Held: TypeAlias = tuple[Bytes, int]
 _Piece: TypeAlias = tuple[int, _Counts, NDArray[np.bool_]]
-OPEN = -1  # instead of a count: a quote is open at the end of the line
+UNTERMINATED_QUOTE = -1  # instead of a count: a quote is open at the end of the line
 BROKEN = -2  # instead of a count: a carriage return stands within the line, and ends it for some readers
 _LF, _CR, _QUOTE = 10, 13, 34
 BLOCK = 1 << 18  # bytes looked at together: as much as stays in the cache
@@ -74,7 +74,7 @@ def check(
     parts = list(counts(source, first, last, quotes, held))
     tally = _tally(parts, width)
     usual = _usual(tally, parts, width, named)
-    open_, broken = _marked(parts, OPEN), _marked(parts, BROKEN)
+    open_, broken = _marked(parts, UNTERMINATED_QUOTE), _marked(parts, BROKEN)
     suspects = _suspects(parts, usual, list(also))
     cut = _last_number(source) if foreign and not source.last_line.endswith(("\n", "\r")) else 0
     alone = cut if _ends_alone(parts, cut, tally, usual) else 0
@@ -112,7 +112,7 @@ def _tally(parts: Sequence[_Piece], width: int) -> _Counts:
 
 
 def _marked(parts: Sequence[_Piece], mark: int) -> list[int]:
-    """Lines with OPEN or BROKEN instead of a count."""
+    """Lines with UNTERMINATED_QUOTE or BROKEN instead of a count."""
     return [n for start, cells, _ in parts for n in (np.flatnonzero(cells == mark) + start).tolist()]
 
 
@@ -163,7 +163,7 @@ def _divided(cells: Sequence[str], source: Source, fits: Fits) -> str:
 
 
 def goes_on(below: Iterable[str], width: int, separator: str) -> bool:
-    """Is the first line below a gap another row of the table above: as many cells, and a number, which no header has?"""
+    """True if the first line below a gap is another row of the table above: as many cells, and a number, which no header has."""
     row = cut_cells(next((line for line in below if line.strip()), ""), separator)
     return len(row) == width and any(_NUMBER.fullmatch(c) for c in row)
 
@@ -225,7 +225,7 @@ def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], in
 
 
 def _plain(texts: Names) -> bool:
-    """Are all cells plain numbers of a sensible size? Told faster than cell by cell."""
+    """True if all cells are plain numbers of a sensible size. Faster than cell by cell."""
     try:
         values = texts.astype(np.float64)
     except ValueError:
@@ -251,7 +251,7 @@ def _usual(tally: _Counts, parts: Sequence[_Piece], width: int, named: int) -> i
 
 
 def _ends_alone(parts: Sequence[_Piece], line: int, tally: _Counts, usual: int) -> bool:
-    """Is `line`, behind which the file ends, the only short row of its number of cells? Then it was longer."""
+    """True if `line`, the last one, is the only row of its number of cells: then it was cut."""
     for first, cells, _ in parts:
         if first <= line < first + len(cells):
             n = int(cells[line - first])
@@ -301,7 +301,7 @@ def _open_records(
 def counts(source: Source, first: int, last: int | None, quotes: bool, held: Held | None = None) -> Iterator[_Piece]:
     """(line, cells of it and the lines below, which end in a delimiter) piece by piece.
 
-    0 cells are a blank line, OPEN one whose quotes do not pair, BROKEN one that a carriage return cuts.
+    0 cells are a blank line, UNTERMINATED_QUOTE one whose quotes do not pair, BROKEN one that a carriage return cuts.
 
     Of a line with quotes only those before and behind delimiters are told from others: a suspect is to be cut.
     """
@@ -392,5 +392,5 @@ def _counts(
         if base.any():
             within = within ^ np.repeat(base, np.diff([*starts, len(raw)]))
         cells = np.where(whole, cells, per_line(hit & (within == 0)) + 1)
-        cells = np.where(seen % 2 == 1, OPEN, cells)
+        cells = np.where(seen % 2 == 1, UNTERMINATED_QUOTE, cells)
     return np.where(blank, 0, cells)

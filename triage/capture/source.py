@@ -83,7 +83,7 @@ class Source:
 
     @cached_property
     def is_folder(self) -> bool:
-        """Is this a folder that is one export?"""
+        """True for a folder that is one export."""
         return self._data is None and Path(self.path).is_dir()
 
     @cached_property
@@ -118,7 +118,7 @@ class Source:
             raise CaptureError(f"{self.path}: cannot be read ({e.strerror or e})", "check its permissions") from e
 
     def without(self, path: str, lines: Iterable[int]) -> Source:
-        """The same input, in which some lines of one of its files are blank: rows that nobody should use."""
+        """The same input, with some lines of one of its files blanked: rows that must not be used."""
         aside = {**self._all_aside, path: self._all_aside.get(path, frozenset()) | frozenset(lines)}
         return self._anew(aside)
 
@@ -264,7 +264,7 @@ class Source:
 
     @property
     def plain_ends(self) -> bool:
-        """Does every line end in a line feed that is one byte, as far as the head tells?"""
+        """True if every line of the head ends in a line feed of one byte."""
         return not self.encoding.startswith("utf-16") and self.head.count(b"\r") == self.head.count(b"\r\n")
 
     def _mark(self, first: int) -> tuple[int, int]:
@@ -390,7 +390,7 @@ class Source:
 
 
 def _mixed(head: bytes) -> bool:
-    """Are there line ends for some readers only: bare carriage returns beside line feeds? Or byte-order marks of files that were joined?"""
+    """True for line ends that only some readers see (bare carriage returns beside line feeds), or byte-order marks of joined files."""
     head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
     bare = b"\n" in head and head.count(b"\r") != head.count(b"\r\n")
     return b"\0" not in head and (bare or _MARKED in head)

@@ -33,7 +33,7 @@ MAX_ANSWER_CHARS = 12_000
 MAX_TEXT_CHARS = 600  # of one text in an answer
 STEP: ContextVar[Callable[[str], None]] = ContextVar(
     "STEP", default=lambda step: None
-)  # told of each step of long work
+)  # called at each step of long work
 
 
 @dataclass

@@ -6,7 +6,7 @@ import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -33,6 +33,51 @@ def stack(*options: Decorator) -> Decorator:
         return f
 
     return apply
+
+
+output = click.option(
+    "-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout."
+)
+min_gain = click.option(
+    "--min-gain",
+    type=_types.Share(),
+    default=0.0,
+    metavar="SHARE",
+    help="Minimum saving to list an item, as a share of the frame (2%).",
+)
+report_formats = click.option(
+    "-f",
+    "--format",
+    "formats",
+    type=_types.Reports(),
+    callback=_types.flat,
+    multiple=True,
+    default=("html",),
+    metavar="FORMAT",
+    help="Report format (repeatable); default html.",
+)
+
+
+def report_format(choices: Sequence[str]) -> Decorator:
+    """--format of a command with one report; see implied()."""
+    text = "Report format; default: from the suffix of -o, else terminal."
+    return click.option("-f", "--format", "form", type=_types.Choice(choices), help=text)
+
+
+def table_format(choices: Sequence[str]) -> Decorator:
+    """--format of a command that prints a table."""
+    kind = _types.Choice(choices)
+    return click.option("-f", "--format", "form", type=kind, default="table", show_default=True, help="Output format.")
+
+
+def folder(text: str) -> Decorator:
+    """--output of a command that writes a folder."""
+    return click.option("-o", "--output", type=_types.PathType("dir"), required=True, metavar="DIR", help=text)
+
+
+def top(text: str) -> Decorator:
+    """--top, a number of items."""
+    return click.option("--top", type=_types.Whole(0), metavar="N", help=text)
 
 
 def _reading(*names: str, **how: Any) -> Decorator:

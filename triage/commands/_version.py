@@ -55,7 +55,7 @@ def _engine() -> str:
     try:
         importlib.import_module("durable_rules_engine")
     except ModuleNotFoundError:
-        return f"{clips}; same answers as durable-rules, which is not installed (needs a C compiler: pip install '.[durable]')"
+        return f"{clips}; same answers as durable-rules, which is not installed (needs a C compiler: pip install 'sol-triage[durable]')"
     except ImportError as e:
         return f"{clips}; durable-rules cannot be loaded ({e}); same answers"
     return f"durable-rules {_installed('durable-rules')}; also {clips}, same answers"

@@ -24,37 +24,14 @@ EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 
 @click.command(cls=Command)
 @click.argument("paths", type=_types.PathType(), nargs=-1, required=True, metavar="PATH...")
-@click.option(
-    "-o",
-    "--output",
-    type=_types.PathType("dir"),
-    required=True,
-    metavar="DIR",
-    help="Folder for the reports and the index.",
-)
-@click.option(
-    "-f",
-    "--format",
-    "formats",
-    type=_types.Reports(),
-    callback=_types.flat,
-    multiple=True,
-    default=("html",),
-    metavar="FORMAT",
-    help="Report format (repeatable); default html.",
-)
+@_common.folder("Folder for the reports and the index.")
+@_common.report_formats
 @click.option("--jobs", type=_types.Whole(1), metavar="N", help="Number of processes; default: one per CPU core.")
 @click.option("--resume", is_flag=True, help="Continue an interrupted batch.")
 @click.option("--strict", is_flag=True, help="Exit with 2 if any file is skipped.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")
-@click.option("--top", type=_types.Whole(0), metavar="N", help="List only the top N items of each capture.")
-@click.option(
-    "--min-gain",
-    type=_types.Share(),
-    default=0.0,
-    metavar="SHARE",
-    help="Minimum saving to list a finding, as a share of the frame (2%).",
-)
+@_common.top("List only the top N items of each capture.")
+@_common.min_gain
 @click.option("--full", is_flag=True, help=f"List all findings; default: the top {LISTED} of each capture.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(

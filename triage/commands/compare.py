@@ -64,14 +64,8 @@ def _spread(args: Sequence[str]) -> list[str]:
     metavar="FILE...",
     help="Captures after; several are repeats.",
 )
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=_types.Choice(FORMATS),
-    help="Report format; default: from the suffix of -o, else terminal.",
-)
-@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@_common.report_format(FORMATS)
+@_common.output
 @click.option(
     "--fail-on-regression",
     "threshold",

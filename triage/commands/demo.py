@@ -19,7 +19,7 @@ CAPTURES = {
 
 @click.command()
 @click.argument("what", type=_types.Choice(CAPTURES, noun="demo"), default="frame", metavar="[frame|kernel|trace]")
-@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@_common.output
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 @click.option(
     "--copy", type=_types.PathType(), metavar="DIR", help="Copy the capture into a folder, to try commands on."

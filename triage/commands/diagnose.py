@@ -35,20 +35,9 @@ OPINION_FORMATS = ("terminal", "json")
     metavar="FORMAT",
     help=f"{', '.join(formats.formats())}, or a path to a .j2 template; default: from the suffix of -o, else terminal.",
 )
-@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
-@click.option(
-    "--top",
-    type=_types.Whole(0),
-    metavar="N",
-    help="List only the top N items, with their findings, markers or kernels.",
-)
-@click.option(
-    "--min-gain",
-    type=_types.Share(),
-    default=0.0,
-    metavar="SHARE",
-    help="Minimum saving to list an item, as a share of the frame (2%).",
-)
+@_common.output
+@_common.top("List only the top N items, with their findings, markers or kernels.")
+@_common.min_gain
 @click.option("--full", is_flag=True, help="List everything, in formats that are short by default.")
 @click.option(
     "--fail-on",

@@ -20,15 +20,7 @@ MAX_LISTED = 20  # markers or kernels in the table, without --all
 @click.command(cls=Command)
 @click.argument("file", type=_types.Capture(), metavar="FILE")
 @click.option("--metric", default="*", metavar="GLOB", help="Only metrics whose id matches.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=_types.Choice(["table", "csv", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@_common.table_format(["table", "csv", "json"])
 @click.option(
     "--all", "everything", is_flag=True, help=f"List all markers or kernels; default: {MAX_LISTED} in the table."
 )

@@ -35,7 +35,6 @@ builds_options = _common.stack(
         help="Only this GPU; default: that of the latest build.",
     ),
 )
-format_help = "Report format; default: from the suffix of -o, else terminal."
 
 
 @click.group(cls=Group)
@@ -135,10 +134,8 @@ def _builds(db: object, branch: str, scope: str | None, device: str | None) -> t
 @command.command("show")
 @click.argument("what", default="", metavar="[MARKER|CAUSE]")
 @builds_options
-@click.option(
-    "-f", "--format", "form", type=_types.Choice(["terminal", "html", "json", "openmetrics"]), help=format_help
-)
-@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@_common.report_format(["terminal", "html", "json", "openmetrics"])
+@_common.output
 @click.option(
     "--last", type=_types.Whole(1), default=365, show_default=True, metavar="N", help="Show only the latest N builds."
 )
@@ -175,7 +172,7 @@ def show(
     "-f", "--format", "form", type=_types.Choice(["terminal", "markdown", "json", "junit"]), default="terminal",
     show_default=True, help="Report format.",
 )  # fmt: skip
-@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@_common.output
 @click.option("--strict", is_flag=True, help="Exit with 1 on inconclusive markers, too.")
 @click.option("--full", is_flag=True, help="List all changed markers.")
 def gate(

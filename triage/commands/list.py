@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from triage.commands import _types
+from triage.commands import _common, _types
 
 Rows = list[dict[str, object]]
 
@@ -16,15 +16,7 @@ KINDS = ("rules", "causes", "metrics", "dialects", "formats", "devices", "terms"
 
 @click.command("list")
 @click.argument("kind", type=_types.Choice(KINDS, noun="list"))
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=_types.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@_common.table_format(["table", "json"])
 @click.option(
     "--rules",
     type=_types.PathType("dir"),

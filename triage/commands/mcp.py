@@ -10,7 +10,7 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
-from triage.ground.errors import TriageError
+from triage.ground.errors import TriageError, install
 
 if TYPE_CHECKING:
     from triage.products.settings import Settings
@@ -41,9 +41,7 @@ def command(folders: tuple[str, ...], http: int | None, settings: Settings) -> i
     try:
         server = _mcp_server.server(Tools(real, settings))
     except ImportError as e:
-        raise TriageError(
-            "missing the Model Context Protocol SDK", "install it: pip install '.[mcp]' in a checkout"
-        ) from e
+        raise TriageError("missing the Model Context Protocol SDK", install("mcp")) from e
     if http is None:
         server.run("stdio")
     else:

@@ -76,14 +76,8 @@ class _TileOption(click.Option):
     help="Instructions per waiting instruction.",
 )
 @click.option("--issue-rate", type=_types.Real(), metavar="N", help="Warp instructions per cycle and SM.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=_types.Choice(FORMATS),
-    help="Report format; default: from the suffix of -o, else terminal.",
-)
-@click.option("-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout.")
+@_common.report_format(FORMATS)
+@_common.output
 @click.option("--tile", cls=_TileOption, metavar="WxH[xD]", help="Halo overhead of a tile, instead of a launch.")
 @click.option(
     "--border",

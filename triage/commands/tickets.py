@@ -25,14 +25,7 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
 
 @click.command(cls=Command)
 @click.argument("files", type=_types.Captures(), callback=_types.flat, nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o",
-    "--output",
-    type=_types.PathType("dir"),
-    required=True,
-    metavar="DIR",
-    help="Folder for the tickets and their attachments.",
-)
+@_common.folder("Folder for the tickets and their attachments.")
 @click.option(
     "--since",
     type=_types.PathType(),
@@ -91,7 +84,7 @@ def command(
 
     if post and not settings.scope:
         raise TriageError(
-            "--post needs --scope, which tells the tickets of several applications apart",
+            "--post needs --scope, which separates the tickets of several applications",
             "add the name of the application, such as --scope 'our game'",
         )
     if send and not post:

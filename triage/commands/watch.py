@@ -19,20 +19,15 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("folders", type=_types.Captures("dir"), callback=_types.flat, nargs=-1, required=True, metavar="DIR...")
-@click.option(
-    "-o", "--output", type=_types.PathType("dir"), required=True, metavar="DIR", help="Folder for the reports."
-)
-@click.option(
-    "-f", "--format", "formats", type=_types.Reports(), callback=_types.flat, multiple=True, default=("html",),
-    metavar="FORMAT", help="Report format (repeatable); default html.",
-)  # fmt: skip
+@_common.folder("Folder for the reports.")
+@_common.report_formats
 @click.option(
     "--every", type=_types.Real(0.05, "seconds"), default=2.0, show_default=True, metavar="SECONDS",
     help="Interval; a capture is complete when two looks agree.",
 )  # fmt: skip
 @click.option("--jobs", type=_types.Whole(1), default=1, show_default=True, metavar="N", help="Number of processes.")
 @click.option("--once", is_flag=True, help="Diagnose the captures that are complete now, then exit.")
-@click.option("--top", type=_types.Whole(0), metavar="N", help="List only the top N items of each capture.")
+@_common.top("List only the top N items of each capture.")
 @_common.settings(_common.reading, _common.knowledge)
 def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once: bool, settings: Settings) -> int:
     """Watch folders and diagnose each new capture once it is complete; write reports and an index as `batch` does.

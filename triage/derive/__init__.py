@@ -90,7 +90,7 @@ class Kept:
 
 
 class View(Kept):
-    """Facts of some workloads of a capture, exported or derived, as float64 arrays or one NaN when nobody has them.
+    """Facts of some workloads of a capture, exported or derived, as float64 arrays, or one NaN if no workload has them.
 
     rows: a slice, or positions of workloads. Results are remembered, so a condition used by ten rules is computed once.
     """
@@ -142,7 +142,7 @@ class View(Kept):
 
     def _compute(self, d: Derivation) -> Values:
         inputs = [self[m] for m in (*d.inputs, *d.optional)]
-        # A scalar NaN says that nobody has the metric: with a needed one missing there is nothing to compute, and
+        # A scalar NaN means that no workload has the metric: with a needed one missing there is nothing to compute, and
         # with none of the optional ones there is nothing to compute from.
         if any(not is_column(v) and np.isnan(v) for v in inputs[: len(d.inputs)]):
             return np.nan

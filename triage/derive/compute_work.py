@@ -158,7 +158,7 @@ def _plain(text: str) -> str:
 
 
 # A pipe has two figures, cycles busy and instructions issued, each against its own peak. Which one comes near its peak
-# depends on the pipe (a tensor instruction keeps it busy for many cycles), so the higher one tells how full it is.
+# depends on the pipe (a tensor instruction keeps it busy for many cycles), so the higher one is its utilisation.
 def _use(pipe: str, *also: str) -> Derivation:
     names = (pipe, *also)  # a unit that has a pipe per generation
     active = [f"{kind}.{p}" for p in names for kind in ("pipe_busy", "pipe")]
@@ -174,7 +174,7 @@ def _use(pipe: str, *also: str) -> Derivation:
 
 def _together(fp32: Values, fp64: Values, peak32: Values, peak64: Values) -> Values:
     """Seconds the arithmetic takes at peak; the two precisions add up, as if their pipes never ran side by side."""
-    # No operations take no time, even where the peak is not known; FP64 that nobody counted is taken as none.
+    # No operations take no time, even where the peak is not known; FP64 that was not counted is taken as none.
     single = np.where(fp32 == 0, 0.0, fp32 / peak32)
     double = np.where((fp64 == 0) | np.isnan(fp64), 0.0, fp64 / peak64)
     return single + double
@@ -193,7 +193,7 @@ def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64
 
 
 def _uneven(unit: str) -> Derivation:
-    # Units of the SM clock share its elapsed cycles as the denominator; where nobody counted those, the busiest unit's
+    # Units of the SM clock share its elapsed cycles as the denominator; where those were not counted, the busiest unit's
     # stand for them. L2 and VRAM run on clocks of their own, so there the share of peak stands for how much of the time
     # the unit mattered.
     if unit in ("sm", "smsp", "l1tex"):

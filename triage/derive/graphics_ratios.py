@@ -22,7 +22,7 @@ _REASONS = (
     "attr_allocation",
     "ooo_warp_completion",
 )
-_ENOUGH = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
+_MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
 def _per(metric: str, top: str, bottom: str, formula: str) -> Derivation:
@@ -59,7 +59,7 @@ def _worst(*stalls: Values) -> Values:
     """
     reasons = [highest(*stalls[i : i + len(_STAGES)]) for i in range(0, len(stalls), len(_STAGES))]
     counted = sum(np.isfinite(r).astype(int) for r in reasons)
-    known = (counted >= _ENOUGH) | np.isfinite(reasons[0])
+    known = (counted >= _MIN_REASONS) | np.isfinite(reasons[0])
     return np.where(known, highest(*reasons), np.nan)
 
 
@@ -71,7 +71,7 @@ def _l2_share(unit: str) -> Derivation:
 
     def share(own: Values, *other: Values) -> Values:
         part = own / _sum(own, *other)
-        # of two sources that somebody chose the sum is no whole; what is much of L2's peak is more of its traffic
+        # two chosen sources do not add up to the whole; a large share of L2's peak is a larger one of its traffic
         return part if main < 0 else np.where(np.isnan(other[main]), np.where(own >= TARGET_SHARE, own, np.nan), part)
 
     return Derivation(f"l2_share.{unit}", (f"l2_from.{unit}",), formula, share, rest)

@@ -39,7 +39,7 @@ def _estimate(view: View) -> Values:
 
 
 def _held_by_lds(view: View, limits: Limits) -> Values:
-    """Groups that a CU's LDS holds, where registers are not told; missing for groups without LDS and beyond it."""
+    """Groups that a CU's LDS holds, where registers are unknown; missing for groups without LDS and beyond it."""
     asked = shared_asked(view)
     if not isinstance(limits, AmdLimits):
         return np.nan

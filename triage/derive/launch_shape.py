@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HALF_TIME = 0.5
 START_NS = 1500.0  # ns; the shortest kernels in public traces: 1.1 µs on H100, 1.5 on B200, 1.7 on RTX 4090, 2.5 on T4
-SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are not told apart
+SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are taken as one
 SAME = 0.005  # an occupancy that is printed in whole percent
 SAMPLE = 4096  # rows of a capture that are asked what the device is
 HALF = 0.0051  # waves are printed with two decimals: half of the last one, and a little for binary fractions
@@ -103,7 +103,7 @@ def _calculate(view: View) -> dict[str, Floats]:
 
     at, launch = asked
     core = model.run(**launch)
-    if stated is not None:  # shared memory that nobody tells holds nothing back where the rest explains what was stated
+    if stated is not None:  # unknown shared memory is no limit where the rest explains the stated occupancy
         explained = (
             np.abs(core.groups * np.minimum(core.waves, model.slots) / model.slots - stated[view.rows][at]) <= SAME
         )

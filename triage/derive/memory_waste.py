@@ -14,7 +14,9 @@ SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 # A warp's 32 threads x 4 bytes are 128 bytes: 4 sectors where neighbours read neighbours (8 for 8-byte types), up to 32
 # where every thread hits a sector of its own. Nsight Compute's MemoryCacheAccessPattern rule counts the same way.
 DENSE = 4.0  # sectors of a warp's perfectly coalesced 4-byte access
-WIDEST = 16.0  # sectors of a warp's perfectly coalesced 16-byte access: more is waste whatever the type
+WIDEST_COALESCED_SECTORS = (
+    16.0  # sectors of a warp's perfectly coalesced 16-byte access: more is waste whatever the type
+)
 EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other kind is at fault
 # Bytes per second of 16 lanes and one direction, as NVIDIA's data sheets give them: V100 and T4 have PCI Express 3.0, A100 and
 # all of 8.x have 4.0, H100 and later 5.0. Before which compute capability -> peak.
@@ -48,14 +50,14 @@ def _waste(used: Values, mine: Values, other: Values, other_used: Values, share:
         np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, first(alone, whole))),
     )
     # Without any of that the width of the type is not known: 16 sectors may be honest 16-byte accesses, more never is.
-    sure = np.where(mine > WIDEST, 1 - WIDEST / mine, np.nan)
+    sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - WIDEST_COALESCED_SECTORS / mine, np.nan)
     return first(measured, laid, sure)
 
 
 def _load_waste(
     used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values
 ) -> Values:
-    # where nothing tells loads from stores, loads are meant: most accesses are
+    # where loads and stores are not separated, take loads: most accesses are
     found = _waste(used, mine, other, other_used, share, *excess)
     # ... unless stores are known to be sparse, and nothing says so of the loads
     stores_only = other_used < SECTOR * (1 - EXCUSED)
@@ -84,7 +86,7 @@ def _conflicts(
     atomic: Values,
     ways: Values,
 ) -> Values:
-    # lanes that update one word take turns too: padding does not help them
+    # lanes that update one word are serialised too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
     # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
@@ -128,7 +130,7 @@ def _atomics(
 
 
 def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Values) -> Values:
-    """Of a GPU that nobody knows the fastest link is assumed; more than such a link can move came over another one."""
+    """Assume the fastest link for unknown GPUs; traffic above it used another link."""
     peak = np.select([capability < generation for generation, _ in _LINKS], [peak for _, peak in _LINKS], _FASTEST)
     share = over(np.fmax(read, written), time_ns * 1e-9 * peak)  # both directions at a time
     return np.where(share <= 1, share, np.nan)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Reasons that are no loss: the warp issues, or is ready while another one issues.
 BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
-_APART = 0.02  # house judgement: by how much two shares of the same time may differ and still be of one run
+_APART = 0.02  # heuristic: by how much two shares of the same time may differ and still be of one run
 STALL_NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 

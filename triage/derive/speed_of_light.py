@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 _EPS = 1e-9  # 0.8 - 0.1 is more than 0.7 in binary, and a unit exactly 10 points below still belongs
-MANY = 4  # house judgement: units of which the leader, from 60 % on, may be named although others were not measured
+MIN_MEASURED_UNITS = (
+    4  # heuristic: units of which the leader, from 60 % on, may be named although others were not measured
+)
 PASSED = 1e3  # taken off the SOL of a unit that is out of the running
 # The sides of the pipeline, each as strong as its busiest unit.
 _MEMORY = ("l1tex", "l2", "vram")
@@ -91,7 +93,7 @@ def _clusters(view: View) -> Clusters:
     alone = LOW if by_unit else HIGH
     listed = _ends(have, measured) if by_unit else _complete(have, measured, count)
     certain = listed | _with_memory(view) | (top >= alone)
-    plain = (count >= MANY) & (top >= LOW)
+    plain = (count >= MIN_MEASURED_UNITS) & (top >= LOW)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
     primary = _cluster(filled, top, enough)
     leader = _leader(filled, primary)
@@ -150,7 +152,7 @@ def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], Ma
             return np.nan
         i = c.names.index(unit)
         found = holds(c, i)
-        # without certainty a unit may be said to lead, but none is said not to
+        # if uncertain, name a top unit but exclude none
         told = c.complete | (c.plain & (c.sol[i] == c.top) & found)
         return np.where(np.isnan(c.sol[i]) | ~told, np.nan, found.astype(float))
 
@@ -185,11 +187,6 @@ def _top(view: View) -> Values:
     return np.where(c.complete, c.top, np.nan) if c.names else np.nan
 
 
-def _count(view: View) -> Values:
-    c = clusters(view)
-    return np.isfinite(c.sol).sum(axis=0).astype(float) if c.names else np.nan
-
-
 DERIVATIONS = (
     Derivation(
         "sol.top",
@@ -201,15 +198,6 @@ DERIVATIONS = (
         ask=MAIN,
     ),
     Derivation("sol.seen", (), "highest unit SOL measured", highest, optional=ALL, ask=MAIN),
-    Derivation(
-        "sol.count",
-        (),
-        "units with a SOL",
-        _count,
-        ALL,
-        whole=True,
-        ask=MAIN,
-    ),
     Derivation("sol.next", (), "highest SOL outside the first cluster", _next, ALL, whole=True, ask=MAIN),
     Derivation("sol.bound", ("sol.top",), f"{whole_percent(RAISED)} / top SOL", lambda top: RAISED / top),
     Derivation(

@@ -18,7 +18,7 @@ from triage.ground.method import LOW
 if TYPE_CHECKING:
     from triage.derive import View
 
-MOST = 0.5  # a bound that leaves both answers open is no answer
+MAX_UNKNOWN_SHARE = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
 ROUNDED = 0.001  # one figure of one pass, printed twice
 # LSU requests L1 takes in per turn of its data stage, both at peak; measured per generation. On sm_120 (public captures of a
@@ -109,7 +109,7 @@ def _implied_fill(
     nor L2 nor the load/store pipe makes that figure.
     """
     others = highest(access, vram, l2, lsu)
-    leads = (np.abs(link - l1) <= BEYOND) & (l1 > others + BEYOND) & ~np.isnan(access) & (hits < MOST)
+    leads = (np.abs(link - l1) <= BEYOND) & (l1 > others + BEYOND) & ~np.isnan(access) & (hits < MAX_UNKNOWN_SHARE)
     return np.where(leads, l1, np.nan)
 
 
@@ -125,7 +125,7 @@ def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
     """
     passed = over(2 * l2, np.where(hits < 1, 1 - hits, np.nan))
     least_share = 1 - over(passed, l1)
-    return np.where((l1 >= LOW) & (least_share >= MOST), least_share, np.nan)
+    return np.where((l1 >= LOW) & (least_share >= MAX_UNKNOWN_SHARE), least_share, np.nan)
 
 
 def _turns(view: View) -> Values:

@@ -254,7 +254,7 @@ def _words(text: str) -> tuple[tuple[str, ...], str | None]:
 
 @cache
 def _index() -> tuple[tuple[frozenset[tuple[str, ...]], frozenset[str], Device], ...]:
-    """Per product: its names as words, the memory sizes it is told apart by, and the device."""
+    """Per product: its names as words, the memory sizes that distinguish it, and the device."""
     found = []
     for row in read("gpus.csv"):
         device = _product(row)

@@ -23,7 +23,7 @@ from triage.ground.phrasing import lower_first
 from triage.ground.units import show
 from triage.reading import pass_order
 from triage.reading.pass_order import Fences
-from triage.reading.pass_tree import DRAW, MOST
+from triage.reading.pass_tree import DRAW, MAX_PASS_RANGES
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
@@ -97,7 +97,7 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
 
 
 def _sms(capture: Capture) -> int:
-    """SMs or compute units of the device, as exported, else by its table; 0 where neither tells."""
+    """SMs or compute units of the device, as exported, else from its table; 0 if unknown."""
     counts = capture.facts.get("device.sm_count", np.array([]))
     known = counts[np.isfinite(counts)]
     return int(known.max()) if len(known) else (capture.device.sm_count or 0) if capture.device else 0
@@ -122,7 +122,7 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             stated("time in leaf ranges below {tiny} / frame time"),
         )
     shown = np.flatnonzero(tiny & ~launched)
-    if 0 < len(shown) <= MOST:
+    if 0 < len(shown) <= MAX_PASS_RANGES:
         drawn = np.array([bool(DRAW.match(str(n))) for n in capture.names[shown]])
         out["frame.tiny_draw_share"] = (
             float(own[shown][drawn].sum() / own[shown].sum()),
@@ -143,7 +143,7 @@ def _tiny(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
 
 
 def _communication(capture: Capture, own: Floats, total: float) -> Facts:
-    """Time in kernels of communication libraries; what of it ran beside other kernels only a timeline tells."""
+    """Time in kernels of communication libraries; only a timeline shows what of it ran beside other kernels."""
     if capture.input.tells.get("work") != "compute":
         return {}
     talking = np.flatnonzero(View(capture)["name.collective"] == 1)
@@ -209,7 +209,7 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     return {
         "frame.merge_share": (float(own[part].sum() / total), text),
         "frame.merge_passes": (float(len(where)), text),
-        **_intermediate(capture, own, part, joined, total),
+        **_intermediate(capture, part, joined),
     }
 
 
@@ -219,7 +219,7 @@ def _run(names: list[str]) -> str:
     return ", ".join(f"“{n}”" for n in names[:4]) + more
 
 
-def _intermediate(capture: Capture, own: Floats, part: Masks, joined: Masks, total: float) -> Facts:
+def _intermediate(capture: Capture, part: Masks, joined: Masks) -> Facts:
     """Bytes that those passes move, and what of it one writes and the next reads again at most."""
     view = View(capture)
     read, written = view["vram.bytes_read"], view["vram.bytes_written"]

@@ -55,8 +55,8 @@ def _array(view: View, metric: str) -> Floats:
 # and rules judge more strictly.
 _MEMORY = ("l1tex.throughput", "l2.throughput", "vram.throughput", "unit.l2", "unit.shared", "unit.lsu")
 _COMPUTE = ("unit.math", "unit.issue")
-# phones export no share of peak: there a unit's own limiter, or the time in which it worked or held work up, tells.
-# High ones alone: units of a tiler take turns over vertices and fragments, so that low ones do not mean waiting.
+# phones export no share of peak: there a unit's own limiter decides, or the time in which it worked or held work up.
+# Only high ones count: units of a tiler alternate between vertices and fragments, so low ones do not mean waiting.
 _TILER_CORES = ("alu.limiter", "integer.limiter", "complex.limiter", "unit.shading", "pipe.xu", "varying.busy")
 _TILER_MEMORY = (
     "texture_sample.limiter",
@@ -71,7 +71,7 @@ _TILER_MEMORY = (
     "texture_pipe.stalled",
     "vram.stalled",
 )
-# Where neither tells: shares of the time in which a stage held the others up, or threads stood still.
+# Without either: shares of the time in which a stage held the others up, or threads stood still.
 _HELD = (
     ("front-end", ("bottleneck.vertex_fetch", "bottleneck.setup", "bottleneck.barycentric")),
     ("rop", ("bottleneck.depth", "pixels.export_stalled")),
@@ -99,7 +99,7 @@ def _limiter(view: View) -> Codes:
     with np.errstate(invalid="ignore"):
         # waiting included: only where it is nearly all of the time does it say what limits
         rop = np.fmax(rop, np.where(view["zrop.busy"] >= HIGH, view["zrop.busy"], np.nan))
-        # with one side missing the other can still decide when it is high; below that nothing can be said
+        # with one side missing the other can still decide when it is high; below that it stays open
         best = np.fmax(np.fmax(sm, mem), np.fmax(front, rop))
         both = np.isfinite(sm) & np.isfinite(mem)
         core = np.fmax(sm, mem)

@@ -63,7 +63,7 @@ def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Fac
 
 
 def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
-    """Passes of several ranges that let more than three layers through, a single one tells its own; {} where none is known."""
+    """Passes of several ranges that let more than three layers through; a single one states its own; {} where none is known."""
     known = [
         (p, a, layers)
         for p, a in zip(every, book, strict=True)

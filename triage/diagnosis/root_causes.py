@@ -26,6 +26,7 @@ Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
 COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
 MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
+MAX_CHAIN = 4  # causes
 COPIES = frozenset(("timeline.bus_alone", "frame.bus_copies"))  # time of the copies between host and device themselves
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
 # whose fix was measured; the bound or the middle of the interval did worse.
@@ -180,9 +181,9 @@ class CauseTable:
         explained = holds & a.fired & b.fired & (b.by < 0) & (a.likely >= COMPARABLE * b.likely)
         b.by[explained] = source
 
-    def chain(self, leader: int, i: int, most: int = 4) -> list[int]:
+    def chain(self, leader: int, i: int) -> list[int]:
         """The cause chain of the i-th workload: its root cause, then direct and indirect effects, nearest first."""
         out = [leader]
         for cause in out:
             out += [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == cause and c not in out]
-        return out[:most]
+        return out[:MAX_CHAIN]

@@ -14,7 +14,7 @@ from triage.capture.trace_nouns import KERNEL, LOAD, Step, Trace
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
-MIN_STEPS = 3  # of two steps nothing tells which is the usual one
+MIN_STEPS = 3  # of two steps either may be the usual one
 
 
 def step_facts(trace: Trace, frame_ns: float) -> Facts:

@@ -51,7 +51,7 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
             item = rest.pop(0)
         out.append(item)
         taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
-    # what passes once per run is said, and saves nothing from run to run
+    # time that passes once per run is listed, and saves nothing from run to run
     return out + [replace(i, saved_ns=0 * i.saved_ns, low_ns=0 * i.low_ns, bound_ns=0 * i.bound_ns) for i in once]
 
 

@@ -1,4 +1,4 @@
-"""The to-do list as reports show it: without accepted items, names told apart."""
+"""The to-do list as reports show it: without accepted items, with distinct names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from triage.document.bundle import column
 from triage.document.disambiguate import apart
 from triage.document.entries import ItemEntry, Result
-from triage.ground.limiters import SMALL
+from triage.ground.limiters import MIN_FIRST_SHARE
 from triage.ground.phrasing import lower_first
 
-MAX_ITEM_NAMES = 8  # names of an item that are told apart; no report lists more
-MAX_SAME_NAME = 64  # workloads of one name that are told apart from it
+MAX_ITEM_NAMES = 8  # names of an item that are made distinct; no report lists more
+MAX_SAME_NAME = 64  # workloads of one name that are made distinct from it
 
 
 class TodoItem(ItemEntry):
@@ -23,7 +23,7 @@ class TodoItem(ItemEntry):
 
 
 def todo_items(todo: Sequence[ItemEntry], doc: Result) -> list[TodoItem]:
-    """The to-do list without accepted items, with what reports show beside each: its limiter classes, its names told apart."""
+    """The to-do list without accepted items, with what reports show beside each: its limiter classes, its distinct names."""
     works = doc["workloads"]
     at = {w: i for i, w in enumerate(column(works, "id"))}
     items = [item for item in todo if not is_accepted(item)]
@@ -67,4 +67,4 @@ def is_accepted(item: ItemEntry) -> bool:
 
 def is_insignificant(c: TodoItem) -> bool:
     """True if an item saves too little to be listed first."""
-    return c["share"] is not None and c["share"] < SMALL
+    return c["share"] is not None and c["share"] < MIN_FIRST_SHARE

@@ -1,4 +1,4 @@
-"""Reading a whole file that somebody names: bounded, and never waiting for what may not come."""
+"""Read a whole file that a user names: bounded, and without waiting for a writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TooLarge(ValueError):
 
 
 def read(path: Path, most: int) -> bytes:
-    """All bytes of a file or pipe; raises OSError for what is neither, or a pipe nobody writes into, TooLarge beyond `most`."""
+    """All bytes of a file or pipe; raises OSError for anything else and for a pipe without a writer, TooLarge beyond `most`."""
     # not blocking: to open a pipe without a writer would wait for ever
     return read_handle(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), most)
 

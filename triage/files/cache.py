@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST = 60  # files; of more, the oldest go
+MAX_CACHED_FILES = 60  # files; of more, the oldest go
 LARGEST = 64 << 20  # bytes of one
 OWN = "sol-triage-cache"  # the cache's own folder
 MARK = "CACHEDIR.TAG"  # says that the folder was made by the cache; programs that make backups know it, too
@@ -36,7 +36,7 @@ def folder() -> Path | None:
         return None if wanted == "off" else Path(wanted)
     import platformdirs  # two milliseconds that `triage --help` need not wait for
 
-    with contextlib.suppress(RuntimeError):  # nobody's home
+    with contextlib.suppress(RuntimeError):  # no home folder
         place = platformdirs.user_cache_path("sol-triage", appauthor=False, opinion=False)
         # older releases hand back a "~" they could not resolve: a folder of that name in the working directory
         return place if place.is_absolute() else None
@@ -62,7 +62,7 @@ def digest(files: Iterable[Path]) -> str:
 
 
 def recall(name: str) -> bytes | None:
-    """What was kept under a name, if it is whole and nobody else can have written it."""
+    """Cached bytes of a name, if they are whole and only the user can have written them."""
     data = b""
     with contextlib.suppress(OSError), _place(make=False) as place:
         if place is None:
@@ -121,7 +121,7 @@ class _Place:
         return os.listdir(self.path if self.handle is None else self.handle)
 
     def stat(self, name: str) -> os.stat_result:
-        """Of a file, or of a link itself."""
+        """Status of a file, or of a link itself."""
         return os.stat(self._at(name), dir_fd=self.handle, follow_symlinks=False)
 
 
@@ -146,7 +146,7 @@ def _place(make: bool) -> Iterator[_Place | None]:
 
 
 def _marked(place: _Place, make: bool) -> bool:
-    """Does the folder belong to the user alone, and did the cache make it? An empty one is given the mark."""
+    """True if the folder belongs to the user alone and the cache made it. An empty one gets the mark."""
     if not _mine(place.path.stat() if place.handle is None else os.fstat(place.handle)):
         return False
     with contextlib.suppress(FileNotFoundError):
@@ -162,13 +162,13 @@ def _marked(place: _Place, make: bool) -> bool:
 def _tidy(place: _Place) -> None:
     """Let the oldest of the cache's own files go; parts that a killed process left count among them."""
     own = [(place.stat(n).st_mtime_ns, n) for n in place.names() if _NAME.fullmatch(n)]
-    for _, old in sorted(own)[:-MOST]:
+    for _, old in sorted(own)[:-MAX_CACHED_FILES]:
         with contextlib.suppress(FileNotFoundError):
             place.remove(old)
 
 
 def _mine(found: os.stat_result) -> bool:
-    """Does this belong to the user, and can nobody else write it? What is kept of templates is code."""
+    """True if the user owns this and only the user can write it: cached templates are code."""
     if sys.platform == "win32":
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & 0o022

@@ -26,7 +26,7 @@ class Meter:
         self._until = time.thread_time() + _SECONDS + self.size / _BYTES_PER_SECOND
 
     def tick(self) -> bool:
-        """Is it enough?"""
+        """True if it is enough."""
         self.used += _TICK
         return self.used > _INSTRUCTIONS + _PER_BYTE * self.size or time.thread_time() > self._until
 

@@ -65,7 +65,7 @@ def load(path: Path) -> Any:
 
 
 def deep(data: bytes) -> bool:
-    """Is JSON nested more than `DEEPEST` levels deep, or with so many brackets not closed? Told without parsing it."""
+    """True if JSON is nested more than `DEEPEST` levels deep, or leaves so many brackets open. Does not parse it."""
     if data.count(b"[") + data.count(b"{") <= DEEPEST:
         return False
     left = _STRING.sub(b"", data).translate(_ALIKE, _NO_BRACKET)

@@ -20,7 +20,7 @@ _TOO_DEEP = "nested too deeply or too large"
 _TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map", "null"))
 # Without libyaml the same in Python. Text only: what a plain scalar means is decided below.
 _Loader: type[yaml.CBaseLoader] | type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-# What a terminal would obey or what turns the reading direction has no place in the texts of a rule.
+# Terminal controls and characters that reverse the reading direction are refused in the texts of a rule.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\Z")
 _WORDS = {

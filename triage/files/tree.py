@@ -1,4 +1,4 @@
-"""Folders that somebody names: walked within bounds, whole file systems not at all."""
+"""Folders that a user names: walked within bounds, whole file systems not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable
 
-MOST = 20_000  # files and folders of one thing; a home folder given by mistake is not walked for minutes
+MAX_FILES = 20_000  # files and folders of one thing; a home folder given by mistake is not walked for minutes
 Folder = tuple[str, list[str]]  # its path, and the names of its files
 
 

@@ -75,7 +75,7 @@ def _stdout(text: str, colours: bool) -> object:
     return sys.stdout.write(tame(text, colours).encode(encoding, "triage-plain").decode(encoding))
 
 
-# What a terminal would obey, and what turns the direction of text; line ends and tabs are meant, and so are the colours
+# Terminal controls, and characters that reverse the direction of text; line ends and tabs are meant, and so are the colours
 # of a report (SGR).
 _OBEYED = re.compile(
     "(\x1b\\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]"

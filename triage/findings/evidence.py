@@ -158,6 +158,6 @@ def unit_of(rule: Rule, c: Condition, chosen: str = "") -> str:
                 return schema.get(n).unit
     if chosen:
         return schema.get(chosen).unit
-    # two names of the rule's own: what is read for the left one tells
+    # two names of the rule's own: take the left one's metric
     units = {schema.get(m).unit for m in reads(rule, c.left.names) if is_quantity(m)}
     return units.pop() if len(units) == 1 else "count"

@@ -122,7 +122,7 @@ class _Maker:
         if gain and rule.gain and rule.gain.because:
             because.append(f"gain: {said(rule.gain.because)}")
         caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, here)]
-        caveats += self._tell_apart(rule, lookup, i)
+        caveats += self._tell_apart(rule, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
         places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks)
         waits = evidence(rule.cause, places)
@@ -210,7 +210,7 @@ class _Maker:
             "of": rule.gain.scope,
         }
 
-    def _tell_apart(self, rule: Rule, lookup: Lookup, i: int) -> list[str]:
+    def _tell_apart(self, rule: Rule, i: int) -> list[str]:
         out = []
         for t in rule.tell_apart:
             value = at(self.view[t.by], i)

@@ -14,7 +14,9 @@ from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
 from triage.findings.workload_columns import Columns
 
-TOGETHER = 100  # entries made ready at once: of a thousand, what was made first has left the cache when it is written
+CHUNK_ENTRIES = (
+    100  # entries made ready at once: of a thousand, what was made first has left the cache when it is written
+)
 
 
 class ShownWorkloads(Workloads):
@@ -31,8 +33,8 @@ class ShownWorkloads(Workloads):
 
     def __iter__(self) -> Iterator[WorkloadEntry]:
         for c in self.columns:
-            for start in range(0, len(c), TOGETHER):
-                yield from c.entries(slice(start, start + TOGETHER))
+            for start in range(0, len(c), CHUNK_ENTRIES):
+                yield from c.entries(slice(start, start + CHUNK_ENTRIES))
 
     @overload
     def __getitem__(self, i: int) -> WorkloadEntry: ...

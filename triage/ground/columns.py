@@ -8,10 +8,10 @@ import numpy as np
 
 
 def is_column(values: Any) -> bool:
-    """Is there a value per workload, not one for all? As np.ndim, which takes five times as long to tell."""
+    """True for a value per workload, not one for all. Like np.ndim, in a fifth of the time."""
     return isinstance(values, np.ndarray) and values.ndim > 0
 
 
 def anywhere(mask: Any) -> bool:
-    """Does something hold for any workload? As np.any, which takes three times as long of a few hundred."""
+    """True if something holds for any workload. Like np.any, in a third of the time for a few hundred."""
     return bool(np.count_nonzero(mask))

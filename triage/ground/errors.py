@@ -14,7 +14,7 @@ Anything else that escapes is a bug of ours and may traceback.
 
 from __future__ import annotations
 
-MOST = 900  # characters of a message, whatever names it quotes
+MAX_MESSAGE_CHARS = 900  # characters of a message, whatever names it quotes
 OUT_OF_MEMORY = (MemoryError, RecursionError, ImportError, TypeError, SystemError)  # what a lack of memory may raise
 _LACKING = (  # a library cannot be mapped; compiled code fails without saying why, or raises what is no exception
     "failed to map",
@@ -26,7 +26,7 @@ _LACKING = (  # a library cannot be mapped; compiled code fails without saying w
 
 
 def out_of_memory(e: BaseException) -> bool:
-    """Is one of `OUT_OF_MEMORY` really that? A TypeError seldom is."""
+    """True if one of `OUT_OF_MEMORY` is a lack of memory; a TypeError seldom is."""
     return isinstance(e, MemoryError | RecursionError) or any(words in str(e) for words in _LACKING)
 
 
@@ -42,8 +42,15 @@ class TriageError(Exception):
         text = f"{self.message} - {self.hint}" if self.hint else self.message
         line = " ".join(text.split())
         return (
-            line if len(line) <= MOST else f"{line[: MOST // 2]} … {line[-MOST // 3 :]}"
+            line
+            if len(line) <= MAX_MESSAGE_CHARS
+            else f"{line[: MAX_MESSAGE_CHARS // 2]} … {line[-MAX_MESSAGE_CHARS // 3 :]}"
         )  # the hint stands at the end
+
+
+def install(extra: str) -> str:
+    """Hint that installs the packages of an extra, into whatever environment triage was installed in."""
+    return f"install it: pip install 'sol-triage[{extra}]'"
 
 
 class CaptureError(TriageError):

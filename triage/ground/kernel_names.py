@@ -19,12 +19,13 @@ _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|ch
 _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
 COLLECTIVE = re.compile(
-    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce", re.IGNORECASE
+    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
+    re.IGNORECASE,
 )
 
 
 def is_collective(kernel: str) -> bool:
-    """Is a kernel one in which devices wait for each other (NCCL, RCCL and their like)?"""
+    """True for a kernel in which devices wait for each other (NCCL, RCCL and their like)."""
     return COLLECTIVE.search(kernel) is not None
 
 

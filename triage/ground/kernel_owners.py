@@ -1,4 +1,4 @@
-"""Who can change a kernel, told by its name: the user, a library, a framework, a compiler (kernel_owners.toml beside this file)."""
+"""Who can change a kernel, by its name: the user, a library, a framework, a compiler (kernel_owners.toml beside this file)."""
 
 from __future__ import annotations
 

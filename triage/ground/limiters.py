@@ -88,7 +88,7 @@ _LEVELS = (
 )
 # Heuristic: a smaller saving has priority `low` and no place among the first items, since two frames of one scene differ
 # by more.
-SMALL = 0.002
+MIN_FIRST_SHARE = 0.002
 # Of idle time, which every trace has a few per cent of. Heuristic after the thresholds of Nsight Systems' recipes and of
 # nsys-ai, which are absolute; these are shares of device time.
 _LEVELS_OF_IDLE = (

@@ -1,4 +1,4 @@
-"""How a report speaks: what it calls a workload, and whose words it uses for the parts of a GPU.
+"""Terms of a report: its word for a workload, and the vendor's words for the parts of a GPU.
 
 Rules, causes and metrics are written once, in the words of NVIDIA and CUDA where vendors differ. `said` puts such a text into
 the words of the GPU at hand, by the names that the glossary gives (`heard` there: what is replaced). Names and cells quoted from
@@ -47,7 +47,7 @@ _voice: ContextVar[Voice] = ContextVar("voice", default=Voice())  # noqa: B039  
 
 
 def voice() -> Voice:
-    """The voice of the report that is being written; a frame's, in the words as written, where nobody said."""
+    """Terminology of the report that is being written; default: a frame's, in the words as written."""
     return _voice.get()
 
 
@@ -67,7 +67,7 @@ def speaking(item: str | None = None, names: tuple[str, ...] | None = None) -> I
 
 
 def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Whose words fit a GPU, from facts: `vendor`, `arch`, `api`, `work`, `link` to the host. NVIDIA's are the ones as written."""
+    """Terminology for a GPU, from facts: `vendor`, `arch`, `api`, `work`, `link` to the host. NVIDIA's are the ones as written."""
     arch = facts.get("arch", "").casefold()
     found = [name for starts, name in _GENERATIONS if arch.startswith(starts)][-1:]  # xe-lpg is no xe-lp
     found += [n for n in (_VENDORS.get(facts.get("vendor", "")), _APIS.get(facts.get("api", ""))) if n]

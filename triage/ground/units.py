@@ -32,7 +32,7 @@ _COUNTS = frozenset(
     "waves cus simd kib_count op fragment quad triangle prim tri polygon vertex vertice texel ray layer invocation "
     "clk clock lane".split()
 )
-_MANY = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "millions": 1e6}  # of what is counted
+_COUNT_SUFFIXES = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "millions": 1e6}  # of what is counted
 
 
 @lru_cache(16_384)
@@ -72,8 +72,8 @@ def unit(text: str) -> tuple[str, float]:  # noqa: C901 - one branch per family 
         return "cycle", _SI[low[0] if low[0] in "kmgt" else ""]
     if m := re.fullmatch(r"([kmgt]?)i?(?:bytes?|b)/\w+", low):  # Kbyte/block; rates matched above
         return "byte", 1024.0 if "ib" in low else _SI[m[1]]
-    if raw in _MANY:
-        return "count", _MANY[raw]
+    if raw in _COUNT_SUFFIXES:
+        return "count", _COUNT_SUFFIXES[raw]
     words = re.split(r"[/\s]+", singular)
     if all(w in _COUNTS or w.rstrip("s") in _COUNTS or w.rstrip("es") in _COUNTS or w == "cycle" for w in words):
         return "count", 1.0
@@ -81,7 +81,7 @@ def unit(text: str) -> tuple[str, float]:  # noqa: C901 - one branch per family 
 
 
 def known(text: str) -> bool:
-    """Is a printed unit one that is understood?"""
+    """True for a known unit."""
     try:
         return bool(unit(text))
     except UnknownUnit:
@@ -207,7 +207,7 @@ def parse(text: str, style: Style = "us") -> float | None:
 
 
 def not_finite(text: str) -> bool:
-    """Does a cell that `parse` gives no value for hold nan, infinity, or a number too large for a float?"""
+    """True if a cell that `parse` gives no value for holds nan, infinity, or a number too large for a float."""
     return text.strip().lower() not in MISSING
 
 

@@ -35,7 +35,7 @@ def options_for(limits: AmdLimits, wave: int | None, mode: str | None) -> AmdOpt
     if wave not in limits.wave_sizes:
         sizes = " or ".join(str(size) for size in limits.wave_sizes)
         raise TriageError(f"--wave {wave}: {limits.arch} runs waves of {sizes} lanes")
-    # CU mode unless told otherwise: a group in WGP mode spreads over both CUs and may use the LDS of both.
+    # CU mode by default: a group in WGP mode spreads over both CUs and may use the LDS of both.
     mode = (mode or "cu").lower()
     if mode not in ("cu", "wgp"):
         raise TriageError(f"--mode {mode!r}: choose cu or wgp")

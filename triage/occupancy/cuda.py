@@ -121,7 +121,7 @@ def allocated_registers(limits: NvidiaLimits, registers: Ints) -> Ints:
 def _by_registers(
     limits: NvidiaLimits, warps: Ints, registers: Ints, parts: int, options: CudaOptions, caching: bool
 ) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
-    # A warp's registers come from one sub-partition, so what is left over in each of four files helps nobody.
+    # A warp's registers come from one sub-partition, so the rest of each of the four files stays unused.
     per_warp = allocated_registers(limits, registers)
     per_part = divide(limits.registers // parts, np.maximum(per_warp, 1))
     found = divide(per_part * parts, warps)

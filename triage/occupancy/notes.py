@@ -23,7 +23,7 @@ def disagreements(
         if then != groups:
             found.append(f"{other.text}: {then} instead of {groups} {model.words['group']}s")
     if isinstance(model.limits, NvidiaLimits):
-        found += _nvidia(model, model.limits, launch, groups, limiters)
+        found += _nvidia(model.limits, launch, groups, limiters)
     else:
         found += _amd(model, model.limits, launch, groups)
     return tuple(found)
@@ -51,7 +51,7 @@ def _groups(model: Model, launch: Launch) -> int:
     return int(model.run(**arguments(launch)).groups)
 
 
-def _nvidia(model: Model, limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]) -> list[str]:
+def _nvidia(limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]) -> list[str]:
     found = []
     # More than 48 KiB need a call of cudaFuncSetAttribute, which no export shows.
     if groups and launch.shared > limits.shared_per_group:
@@ -83,11 +83,11 @@ def _amd(model: Model, limits: AmdLimits, launch: Launch, groups: int) -> list[s
             f"registers alone allow {alone} waves per SIMD (basis of LLVM's Occupancy remark); "
             f"whole groups and the other limits: {waves / simds:g}"
         )
-    found += _large(model, launch, groups, waves // max(groups, 1))
+    found += _large(model, groups, waves // max(groups, 1))
     return found
 
 
-def _large(model: Model, launch: Launch, groups: int, waves: int) -> list[str]:
+def _large(model: Model, groups: int, waves: int) -> list[str]:
     """What a group of many waves costs beside its resources (Aaltonen, GPUOpen 2017)."""
     if waves < MANY or not 1 <= groups <= FEW:
         return []

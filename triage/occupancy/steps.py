@@ -123,7 +123,7 @@ def arguments(launch: Launch) -> dict[str, object]:
     return {field.name: getattr(launch, field.name) for field in dataclasses.fields(launch)}
 
 
-def values(model: Model, launch: Launch, resource: str) -> NDArray[np.int64]:
+def values(model: Model, resource: str) -> NDArray[np.int64]:
     """Every value of `resource` worth trying, in rising order: the last one before each change.
 
     Registers, scalar registers and threads (whole warps) are all tried; shared memory at the ends
@@ -146,7 +146,7 @@ def values(model: Model, launch: Launch, resource: str) -> NDArray[np.int64]:
 
 def plateaus(model: Model, launch: Launch, resource: str) -> tuple[Plateau, ...]:
     """Ranges of `resource` with the same number of waves and groups, in rising order."""
-    tried = values(model, launch, resource)
+    tried = values(model, resource)
     core = model.run(**{**arguments(launch), resource: tried})
     total = core.groups * core.waves
     # More threads per group can mean as many groups and yet more waves, so both decide where an answer ends.
@@ -193,7 +193,7 @@ def _by_resource(model: Model, launch: Launch, resource: str, groups: int) -> li
 
 
 def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
-    tried = values(model, launch, "threads")
+    tried = values(model, "threads")
     core = model.run(**{**arguments(launch), "threads": tried})
     total = core.groups * core.waves
     # By waves, not groups: half the threads in twice the groups is the same occupancy.
@@ -214,13 +214,13 @@ def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
 
 def _together(model: Model, launch: Launch, groups: int) -> Step | None:
     """The smallest joint change of registers, scalar registers and shared memory that helps."""
-    # Limits are independent of each other, so one table per resource tells what it has to come down to for a target.
+    # Limits are independent of each other, so one table per resource gives its value for a target.
     now = {name: int(limit) for name, limit in model.run(**arguments(launch)).limits.items()}
     changeable = [name for name in ("registers", "shared", "sgprs") if name in now]
     fixed = min(limit for name, limit in now.items() if name not in changeable)
     tables = {}
     for resource in changeable:
-        tried = values(model, launch, resource)
+        tried = values(model, resource)
         tables[resource] = tried, model.run(**{**arguments(launch), resource: tried}).limits[resource]
     for target in range(groups + 1, fixed + 1):
         changes = []

@@ -13,7 +13,7 @@ from triage.occupancy.model import Launch, Model
 
 @dataclass(frozen=True, slots=True)
 class Waste:
-    """Of `capacity` the resident groups hold `allocated`, of which they asked for `requested`."""
+    """Use of one resource: `capacity`, of which resident groups hold `allocated` and asked for `requested`."""
 
     capacity: int
     allocated: int
@@ -22,7 +22,7 @@ class Waste:
 
     @property
     def free(self) -> int:
-        """Held by nobody."""
+        """Not in use."""
         return self.capacity - self.allocated
 
     @property

@@ -1,1 +1,1 @@
-"""What builds on a diagnosis: compare, history, tickets, batch, watched folders, rule checks."""
+"""Programs built on a diagnosis: compare, history, tickets, batch, watched folders, rule checks."""

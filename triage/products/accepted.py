@@ -13,7 +13,7 @@ from triage.products.project import Accepted
 from triage.products.settings import matches
 from triage.rendering import phrases
 
-GROWN = 1.25  # house judgement: a quarter more than was accepted is another matter
+GROWN = 1.25  # heuristic: a quarter more than was accepted is another matter
 
 
 def apply(b: Bundle, accepted: Sequence[Accepted], project: str = "") -> Bundle:

@@ -45,7 +45,7 @@ def watch(
     rounds: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Look every so many seconds. told: called after each round that did something. rounds: looks; None: for ever."""
+    """Look every so many seconds. told: callback after each round that did something. rounds: looks; None: for ever."""
     seen: dict[str, State] = {}
     done: dict[str, State] = {}
     look = 0

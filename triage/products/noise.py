@@ -21,17 +21,19 @@ from triage.ground.phrasing import plural
 
 Runs: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # runs x workloads
 VERDICTS = FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"
-_OPEN = VERDICTS.index(UNKNOWN)
+_INCONCLUSIVE = VERDICTS.index(UNKNOWN)
 _SHOWN = {SAME: "unchanged", UNKNOWN: "inconclusive"}
-FLOOR = 0.01  # two captures of one build differ by about this much at fixed clocks; below it nothing is said
+FLOOR = (
+    0.01  # two captures of one build differ by about this much at fixed clocks; smaller differences are not reported
+)
 MARGIN = 0.05  # heuristic: a change worth acting on; "same" excludes changes of this size
 UNREPEATED = 3  # times the floor: assumed noise where a side has one run
 CHANCE = 0.05  # family-wise error of a whole comparison
-MOST = 99  # further runs; more than these are not proposed
+MAX_EXTRA_RUNS = 99  # further runs; more than these are not proposed
 TRIM = 0.2
 _OUTLYING = 6.0  # robust standard deviations; calibrated, like the next, to 1 % false remarks on normal noise
 _GAP = 7.0  # widths of a gap between two groups of runs, in standard deviations inside them
-_SMALL = 0.01  # nor is anything an outlier or a mode of its own that lies closer than this share of the time
+_MIN_OUTLIER_GAP = 0.01  # nor is anything an outlier or a mode of its own that lies closer than this share of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Repeats:
         return len(self.count)
 
     def part(self, which: Indices) -> Repeats:
-        """Of some workloads."""
+        """Repeats of some workloads."""
         return Repeats(self.ordered[:, which], self.count[which])
 
     def where(self, which: Masks, other: Repeats) -> Repeats:
@@ -82,7 +84,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What two sets of times tell. Shares are of the time before (0.05: 5 % longer), times nobody measured are None.
+    """Difference of two sets of times. Shares are of the time before (0.05: 5 % longer); times without a measurement are None.
 
     low, high: interval of the change, at a confidence that holds for all `tests` together. visible: the smallest change
     that would have been called one. needs: further runs a side that would tell, None where the verdict stands (or no
@@ -142,7 +144,7 @@ def inconclusive(needs: int | None, each: str = "", many: bool = False) -> str:
     what = "half of them" if many else "it"
     if needs is None:
         return f"inconclusive (more runs would not decide {what})"
-    runs = f"over {MOST} more runs" if needs > MOST else plural(needs, "more run")
+    runs = f"over {MAX_EXTRA_RUNS} more runs" if needs > MAX_EXTRA_RUNS else plural(needs, "more run")
     return f"inconclusive ({runs}{each} should decide {what})"
 
 
@@ -171,18 +173,18 @@ def differences(
 
 
 def _of_as_many(x: Runs, y: Runs, within: Floats, chance: float, floor: float, margin: float) -> Differences:
-    """Of workloads that were measured as often as each other; logarithms of their times, each column rising."""
+    """For workloads measured equally often; logarithms of their times, each column rising."""
     n, m = len(x), len(y)
     if _kept(n) + _kept(m) - 2 < 1:
         gap, half = y[0] - x[0], np.log1p(np.maximum(UNREPEATED * floor, within))
         verdict = _verdicts(gap, half, floor, margin)
-        # two runs more a side give four degrees of freedom: the least from which noise can be told at all
-        return _differences(gap, half, floor, verdict, np.where(verdict == _OPEN, 2, 0), measured=False)
+        # two runs more a side give four degrees of freedom: the least from which noise can be measured
+        return _differences(gap, half, floor, verdict, np.where(verdict == _INCONCLUSIVE, 2, 0), measured=False)
     gap, scale = _trimmed_means(y) - _trimmed_means(x), _scales(x, y)
     half = _half(n, m, scale, chance)
     verdict = _verdicts(gap, half, floor, margin)
     needs = np.zeros(len(gap), dtype=np.int64)
-    left = np.flatnonzero(verdict == _OPEN)
+    left = np.flatnonzero(verdict == _INCONCLUSIVE)
     needs[left] = _needs(n, m, gap[left], scale[left], chance, floor, margin)
     return _differences(gap, half, floor, verdict, needs, measured=True)
 
@@ -199,20 +201,20 @@ def _differences(
 def _verdicts(gap: Floats, half: Floats | float, floor: float, margin: float) -> Codes:
     beyond = np.abs(gap) > np.maximum(half, math.log1p(floor))
     inside = np.abs(gap) + half <= math.log1p(max(margin, floor))
-    return np.select([beyond & (gap < 0), beyond, inside], [0, 1, 2], _OPEN).astype(np.int8)
+    return np.select([beyond & (gap < 0), beyond, inside], [0, 1, 2], _INCONCLUSIVE).astype(np.int8)
 
 
 def _needs(n: int, m: int, gap: Floats, scale: Floats, chance: float, floor: float, margin: float) -> Indices:
     """Least number of further runs a side after which differences like these, with such noise, give a verdict."""
     needs, left = np.zeros(len(gap), dtype=np.int64), np.arange(len(gap))
-    for more in range(1, MOST + 1):
+    for more in range(1, MAX_EXTRA_RUNS + 1):
         if not len(left):
             return needs
-        told = _verdicts(gap[left], _half(n + more, m + more, scale[left], chance), floor, margin) != _OPEN
+        told = _verdicts(gap[left], _half(n + more, m + more, scale[left], chance), floor, margin) != _INCONCLUSIVE
         needs[left[told]] = more
         left = left[~told]
     # at last: the noise of the mean goes to nothing, and so every gap is beyond the floor or inside the margin
-    needs[left] = np.where(_verdicts(gap[left], 0.0, floor, margin) != _OPEN, MOST + 1, 0)
+    needs[left] = np.where(_verdicts(gap[left], 0.0, floor, margin) != _INCONCLUSIVE, MAX_EXTRA_RUNS + 1, 0)
     return needs
 
 
@@ -277,7 +279,7 @@ def remarks(times: Sequence[float]) -> tuple[list[float], list[tuple[float, int]
     middle = float(np.median(values))
     scale = 1.4826 * float(np.median(np.abs(values - middle)))
     # the deviation of few runs is itself uncertain: with four the limit is twice that of many
-    far = max(_OUTLYING * scale * (1 + 4 / len(values)), math.log1p(_SMALL))
+    far = max(_OUTLYING * scale * (1 + 4 / len(values)), math.log1p(_MIN_OUTLIER_GAP))
     return [float(np.exp(v)) for v in values if abs(v - middle) > far], []
 
 
@@ -291,6 +293,6 @@ def _modes(
     inside = math.sqrt(
         (float(np.square(low - low.mean()).sum()) + float(np.square(high - high.mean()).sum())) / (len(values) - 2)
     )
-    if gaps[cut - 2] <= max(_GAP * inside * (1 + 4 / len(values)), math.log1p(_SMALL)):
+    if gaps[cut - 2] <= max(_GAP * inside * (1 + 4 / len(values)), math.log1p(_MIN_OUTLIER_GAP)):
         return []
     return [low, high]

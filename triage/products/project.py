@@ -176,7 +176,7 @@ def _table(path: Path) -> dict[str, Any] | None:
         found = tomllib.loads(_checked(bounded.read(path, LARGEST).decode("utf-8").replace("\r\n", "\n")))
     except (ValueError, RecursionError) as e:
         if path.name == "pyproject.toml":
-            # somebody else's file, and broken: their own tools will say so
+            # another tool's file, and broken: that tool reports it
             return None
         raise TriageError(f"{path}: {e}", "see docs/project.md") from e
     except OSError as e:

@@ -102,7 +102,7 @@ class Settings:
 
 
 def matches(path: Sequence[str], glob: str) -> bool:
-    """Does a glob name this marker, one of the levels above it, or its path (`Frame/Shadows`, `Frame/*/Cascade ?`)?"""
+    """True if a glob names this marker, a level above it, or its path (`Frame/Shadows`, `Frame/*/Cascade ?`)."""
     levels, want = [level.lower() for level in path], glob.lower()
     whole = "/".join(levels)
     return fnmatchcase(whole, want) or fnmatchcase(whole, f"{want}/*") or any(fnmatchcase(x, want) for x in levels)

@@ -12,7 +12,7 @@ from triage.capture.source import Source
 from triage.ground.errors import BadCapture
 from triage.reading import contradictions, duplicates
 
-NAMED = 3  # rows that the remark names; the rest is counted
+MAX_NAMED_ROWS = 3  # rows that the remark names; the rest is counted
 ROUNDS = 20  # of setting aside; what still does not fit then is no table
 
 
@@ -68,9 +68,9 @@ def _remark(e: Misfit, alone: bool) -> Quality:
     count = len(e.lines)
     rows = f"{count} of {e.rows} {'row was' if count == 1 else 'rows were'}"
     file = "" if alone else f" of {Path(e.path).name}"
-    more = f" + {count - NAMED} more" if count > NAMED else ""
+    more = f" + {count - MAX_NAMED_ROWS} more" if count > MAX_NAMED_ROWS else ""
     return Quality("rows-set-aside", f"{rows} excluded{file}, not matching the header: {_where(e)}{more}", doubt=True)
 
 
 def _where(e: Misfit) -> str:
-    return "; ".join(f"line {line}: {why}" for line, why in sorted(e.lines.items())[:NAMED])
+    return "; ".join(f"line {line}: {why}" for line, why in sorted(e.lines.items())[:MAX_NAMED_ROWS])

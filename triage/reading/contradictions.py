@@ -21,7 +21,7 @@ from triage.ground.errors import BadCapture, UnknownUnit
 MAX_ROWS = 20_000  # of a summary; what has more is a trace, which says nothing twice
 SLACK = 0.001  # of a total, beside what rounding takes from its parts
 MIN_OFF = 0.02  # by which a total must miss its share
-MIN_SHARE = 1.0  # percent from which on a share tells the whole
+MIN_SHARE = 1.0  # percent from which on a share determines the whole
 _BRACKET_RE = re.compile(r"[(\[]([^)\]]{0,20})[)\]]")
 _UNIT_WORDS = {"", "%", "s", "ms", "us", "ns"}
 
@@ -173,7 +173,7 @@ def _no_order(one: Ordered, row: Row) -> str:
 def _no_share(one: Shares, rows: dict[int, Row]) -> dict[int, str]:
     pairs = {n: (s, t) for n, row in rows.items() if (s := _get(row, one.share)) and (t := _get(row, one.of))}
     wholes = [t.value / s.value for s, t in pairs.values() if s.value >= MIN_SHARE and t.value > 0]
-    if len(wholes) < 3:  # of two, nothing tells which one is wrong
+    if len(wholes) < 3:  # of two, either may be wrong
         return {}
     whole = median(wholes)
     return {

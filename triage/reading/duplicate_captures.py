@@ -28,7 +28,7 @@ def distinct(captures: Sequence[Capture]) -> list[Capture]:
 
 
 def digest(c: Capture) -> str:
-    """Of the rows of a capture as they were read: two of one digest are the same capture."""
+    """Digest of the rows of a capture as they were read: two with one digest are the same capture."""
     h = hashlib.sha256(f"{c.input.dialect} {len(c)} {c.frame_ns!r}".encode())
     for names in (c.names, c.paths):
         h.update("\0".join(map(str, names)).encode("utf-8", "surrogateescape"))

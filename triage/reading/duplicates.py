@@ -17,13 +17,13 @@ from triage.ground.errors import BadCapture, CaptureError
 
 TIMES = (2, 3, 4)  # a file that is so many times the same bytes was appended to itself
 HEADERS = 500  # lines of a file in which the header of its table is looked for
-LEAST = 64  # bytes of one of them
-SMALL = 8 << 20  # bytes of a file whose text is looked at; larger ones are judged by their rows
+MIN_DUPLICATE_BYTES = 64  # bytes of one of them
+MAX_TEXT_COMPARE_BYTES = 8 << 20  # bytes of a file whose text is looked at; larger ones are judged by their rows
 BEFORE = 64  # lines like the last one behind which a repetition may begin
 NUMBERS = 6  # different numbers, 0 and 1 aside, that a repetition must hold before it can be no chance
 DISTINCT = 4  # figures that rows and their repetition must hold before they can be no chance
-CLOSE = 0.02  # what rounding may take from a sum
-LEAST_NAMES = 3  # of a header that is known by nothing else
+MAX_ROUNDING = 0.02  # what rounding may take from a sum
+MIN_NAMES = 3  # of a header that is known by nothing else
 _FIGURE = re.compile(r"[+-]?[\d.,]*\d%?")
 # as spreadsheet programs write them: German, French, Spanish and Portuguese, Italian, Dutch, Polish, Russian, Swedish, Chinese, Japanese, Korean
 TOTAL = re.compile(
@@ -53,7 +53,7 @@ def refuse(files: Iterable[Source]) -> None:
 def _repeats(path: Path, times: int) -> bool:
     size = path.stat().st_size
     part = size // times
-    if size % times or part < LEAST:
+    if size % times or part < MIN_DUPLICATE_BYTES:
         return False
     with path.open("rb") as f:
         first = f.read(min(part, 4096))
@@ -113,7 +113,7 @@ def _names_twice(source: Source, above: Sequence[str]) -> int:
     """The first of some lines that may be a header with a name twice, -1 for none: of a table whose figures stand under no name of theirs."""
     for n, line in enumerate(above):
         names = [c.strip() for c in cells(line, source.delimiter, source.skip_space) if c.strip()]
-        if LEAST_NAMES <= len(names) != len(set(names)) and not any(_FIGURE.fullmatch(c[:60]) for c in names):
+        if MIN_NAMES <= len(names) != len(set(names)) and not any(_FIGURE.fullmatch(c[:60]) for c in names):
             return n
     return -1
 
@@ -179,7 +179,12 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
     Not every line becomes a row, and of a row not every cell becomes a figure: this looks at the text itself.
     """
     for file in files:
-        if file.find is None and is_text(file) and file.plain_path and LEAST <= file.size <= SMALL:
+        if (
+            file.find is None
+            and is_text(file)
+            and file.plain_path
+            and MIN_DUPLICATE_BYTES <= file.size <= MAX_TEXT_COMPARE_BYTES
+        ):
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
                 said = (
@@ -262,7 +267,7 @@ def _pairs(table: Table) -> list[Quality]:
 
 
 def _enough(columns: Iterable[Floats]) -> bool:
-    """Do they hold so many figures that rows which are alike in all of them are no chance?"""
+    """True if they hold so many figures that rows with equal ones are no coincidence."""
     found: set[float] = set()
     for values in columns:
         found.update(f for f in values[:100].tolist() if f == f and f not in (0, 1))
@@ -297,5 +302,5 @@ def totals(table: Table) -> dict[int, str]:
     return {
         table.line(i): str(table.names[i]).strip()
         for i in named
-        if any(abs(column.values[i] - f) <= CLOSE * f for f in (float(rest.sum()), float(rest.mean())))
+        if any(abs(column.values[i] - f) <= MAX_ROUNDING * f for f in (float(rest.sum()), float(rest.mean())))
     }

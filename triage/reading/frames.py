@@ -1,4 +1,4 @@
-"""Several frames in one capture: told apart by a numbered marker around each, or by the sequence of markers that repeats.
+"""Several frames in one capture: separated by a numbered marker around each, or by the sequence of markers that repeats.
 
 Their times are added up by workload as everywhere; what one frame takes, and which frame stands out, is said.
 """
@@ -15,10 +15,10 @@ from triage.capture.frame_spread import MANY, spreads
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 
-LEAST = 3  # different markers in a sequence: fewer repeat without being frames
+MIN_FRAME_MARKERS = 3  # different markers in a sequence: fewer repeat without being frames
 SPIKE = 2.0  # a marker that takes twice its median in one frame is worth a remark
 VISIBLE = 0.05  # as far as what it takes beyond that is a twentieth of a frame
-NAMED = 3  # spikes that are named
+MAX_NAMED_SPIKES = 3  # spikes that are named
 _FRAME = re.compile(r"(frame)\s*[#:_ ]?\s*(\d+)", re.IGNORECASE)
 
 
@@ -51,7 +51,7 @@ def period(table: Table) -> Indices | None:
         table.names if table.paths is None else [f"{p}{SEP}{w}" for p, w in zip(table.paths, table.names, strict=True)]
     )
     codes, distinct = numbered(np.asarray(words, dtype=object))
-    if n < 2 * LEAST or len(distinct) < LEAST or len(distinct) > n // 2:
+    if n < 2 * MIN_FRAME_MARKERS or len(distinct) < MIN_FRAME_MARKERS or len(distinct) > n // 2:
         return None
     # the first marker comes back where a frame begins: only these distances can be the period
     for p in np.flatnonzero(codes == codes[0])[1:]:
@@ -121,7 +121,7 @@ def _spikes(capture: Capture, each: Floats, codes: Indices, middle: float) -> li
     excess = each.max(axis=1) - median
     odd = np.flatnonzero((each.max(axis=1) > SPIKE * median) & (median > 0) & (excess >= VISIBLE * middle))
     odd = odd[np.argsort(-excess[odd], kind="stable")]
-    first = np.array([int(np.argmax(codes == w)) for w in odd[:NAMED]], dtype=np.int64)
+    first = np.array([int(np.argmax(codes == w)) for w in odd[:MAX_NAMED_SPIKES]], dtype=np.int64)
     return [
         Quality(
             "spike",
@@ -129,5 +129,5 @@ def _spikes(capture: Capture, each: Floats, codes: Indices, middle: float) -> li
             f"median {show(float(median[w]), 'ns')} in the others",
             int(row),
         )
-        for w, row in zip(odd[:NAMED], first, strict=True)
+        for w, row in zip(odd[:MAX_NAMED_SPIKES], first, strict=True)
     ]

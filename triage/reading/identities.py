@@ -30,7 +30,7 @@ PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`ratio` of the values of `metrics` is 1, within `room` as a share; said: the same in words."""
+    """`ratio` of the values of `metrics` is 1, within `room` as a share; said: the identity in words."""
 
     metrics: tuple[str, ...]
     ratio: Callable[..., Floats]

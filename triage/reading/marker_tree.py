@@ -20,7 +20,7 @@ from triage.ground.errors import BadCapture
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
-COLD, FEWEST = 5.0, 3  # house judgement: five times the median of three calls or more is another kind of call
+COLD, FEWEST = 5.0, 3  # heuristic: five times the median of three calls or more is another kind of call
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
 
@@ -46,7 +46,7 @@ def group(table: Table) -> tuple[Indices, Members | None]:
 
 
 def _all_differ(names: Names) -> bool:
-    """Is no name there twice? Sorting hashes takes a third of the time of numbering the names."""
+    """True if no name occurs twice. Sorting hashes takes a third of the time of numbering the names."""
     for some in (names[:SAMPLE], names):  # most captures with repeats repeat early
         hashes = np.fromiter(map(hash, some.tolist()), np.int64, len(some))
         hashes.sort()

@@ -16,8 +16,8 @@ from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import SEP, Capture, Table
 from triage.derive.vendor import of_kernels
 
-WRAPPER = 0.5  # house judgement: a marker around more than half of the frame is no pass
-MOST = 50_000  # ranges up to which a capture is a frame of passes
+WRAPPER = 0.5  # heuristic: a marker around more than half of the frame is no pass
+MAX_PASS_RANGES = 50_000  # ranges up to which a capture is a frame of passes
 # names of API calls as frame profilers list them, with their arguments or without
 CALL = re.compile(
     r"(?:ID3D\w+::|vkCmd|gl)?(?:Draw|Dispatch|Copy|Clear|Resolve|Discard|Blit|ResourceBarrier|Barrier|ExecuteIndirect|MultiDraw|Trace)\w*"
@@ -64,12 +64,12 @@ def may_be_frame(table: Table, tells: Mapping[str, str]) -> bool:
     """Might these rows be rendering work, rather than launches of a compute API or a table too long to be a frame?"""
     if of_kernels(tells) or "launch.block_size" in table.columns:
         return False
-    return 0 < len(table) <= MOST and "present.interval" not in table.columns
+    return 0 < len(table) <= MAX_PASS_RANGES and "present.interval" not in table.columns
 
 
 def is_frame(capture: Capture) -> bool:
-    """Is this a frame of rendering work, rather than launches of a compute API or a table too long to be one?"""
-    if not 0 < len(capture) <= MOST or "launch.block_size" in capture.facts:
+    """True for a frame of rendering work, rather than launches of a compute API or a table too long to be one."""
+    if not 0 < len(capture) <= MAX_PASS_RANGES or "launch.block_size" in capture.facts:
         return False
     if of_kernels(capture.input.tells):
         return False

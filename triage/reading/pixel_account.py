@@ -30,7 +30,7 @@ _OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mi
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """target: pixels of a pass's render target, None where nothing tells. shaded, passed: layers on it, None if unknown.
+    """target: pixels of a pass's render target, None if unknown. shaded, passed: layers on it, None if unknown.
 
     thrown: share of the shaded pixels that fail depth or stencil behind the shader, None if unknown. survivors: the pixels are
     what an equal test of a depth laid before let through, and say nothing of the triangles. early: the pixels were counted
@@ -61,7 +61,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
-        target = _target(capture, p, stated, each, whole)
+        target = _target(p, stated, each, whole)
         pixels, ps, kept = (counted(v, p, leaf) for v in (drawn, shaded, passed))
         blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
         thrown = None if ps is None or kept is None or kept > ps else 1 - kept / ps
@@ -72,7 +72,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
 
 
 def enter(capture: Capture) -> None:
-    """State the target of passes that are one workload, so that their layers are told there; nothing where no target is known.
+    """Enter the target of passes that are one workload, from which their layers follow; nothing where no target is known.
 
     Only where shaded pixels were counted and are seen: those of late tests are another cause.
     """
@@ -103,7 +103,7 @@ def _over(pixels: float | None, target: float | None) -> float | None:
     return None if pixels is None or not target else pixels / target
 
 
-def _target(capture: Capture, p: Pass, stated: Floats, each: Floats, whole: float | None) -> float | None:
+def _target(p: Pass, stated: Floats, each: Floats, whole: float | None) -> float | None:
     """Pixels of a pass's target: as exported, by its name, by its own full-screen work, else by the frame's."""
     known = stated[p.rows][np.isfinite(stated[p.rows])]
     if len(known):

@@ -31,7 +31,7 @@ def enter(captures: Sequence[Capture]) -> None:
     for key in {k for mine in times for k in mine}:
         members = [i for i, mine in enumerate(times) if key in mine]
         if len(members) < 2 or len({len(times[i][key]) for i in members}) > 1:
-            continue  # nothing tells which belong together
+            continue  # unknown which belong together
         lasted = np.stack([times[i][key] for i in members])
         beyond = lasted - lasted.min(axis=0)
         for i, own, waited in zip(members, lasted, beyond, strict=True):

@@ -95,7 +95,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     if frame is None and members is not None and framed:
         frame = frames.period(table)
     facts = marker_tree.fold(table, codes, members)
-    # of a group, the first row speaks for name, path and kind, which all its rows share
+    # name, path and kind are the same in all rows of a group: take the first
     first = slice(None) if members is None else members[0][members[1][:-1]]
     names, paths = table.names[first], None if table.paths is None else table.paths[first]
     # a million equal empty texts are one, seen a million times

@@ -271,7 +271,7 @@ class _Workload:
         out: dict[str, str] = {}
         for r in self.b.ruled_out:
             cause = self.b.cause_of.get(r["rule"], "")
-            # what another finding covers is told above
+            # findings covered by another one are listed above
             if r["workload"] == self.w["id"] and ": covered by " not in r["why"] and cause not in here | {*near, ""}:
                 out.setdefault(cause, r["why"].partition(": ")[2])
         alike = [x["cause"] for x in self.weighed["alike"]]

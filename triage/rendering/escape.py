@@ -20,7 +20,7 @@ _HIDDEN = re.compile(
 )
 # with C1: a terminal takes U+009B for the beginning of a command, as it takes ESC [
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_NUMBERED = re.compile(r" \(\d{1,4}\)$")  # names that nothing else tells apart
+_NUMBERED = re.compile(r" \(\d{1,4}\)$")  # names that differ in this number only
 _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 
 
@@ -52,7 +52,7 @@ def short(text: object, most: int = 60) -> str:
 
 
 def distinct(texts: Sequence[object], most: int = 60, taken: Sequence[int] = ()) -> list[str]:
-    """`short` of each; where different ones would come out alike, cut so that what tells them apart stays.
+    """`short` of each; where different ones would come out alike, cut elsewhere so that they differ.
 
     taken: characters of each that something else needs. What no one cut tells apart stays as it is.
     """

@@ -15,7 +15,7 @@ MOST_MARKERS = 50
 
 
 def frames_table(captures: Sequence[CaptureEntry], *, most: int = DEFAULT_MARKERS) -> TextTable | None:
-    """The `most` markers that vary most, and the frame that each took longest in; None where no capture tells markers by frame."""
+    """The `most` markers that vary most, and the frame that each took longest in; None where no capture has markers by frame."""
     every = [m for c in captures for m in (c["frames"] or {"markers": []})["markers"]]
     if not every:
         return None

@@ -18,7 +18,7 @@ from triage.rendering.findings_csv import Write
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import HEADS
 
-LONG = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers unusable
+MAX_NAME_CHARS = 1_000  # characters of a name: whole C++ names of 20 kB make test viewers unusable
 
 
 def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
@@ -49,7 +49,9 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
         # exclusive times: a marker within another is not counted twice
         seconds = sum(w.self_ns or 0 for w in mine) / 1e9
         # of filters, what they left out
-        suites.append(Suite(short(capture["path"], LONG), cases, seconds, b.frame["notes"] if number == 0 else ()))
+        suites.append(
+            Suite(short(capture["path"], MAX_NAME_CHARS), cases, seconds, b.frame["notes"] if number == 0 else ())
+        )
     for piece in junit_xml("triage", suites):
         write(piece)
 
@@ -72,7 +74,7 @@ def _names(works: Sequence[_Work]) -> Iterator[str]:
     seen: dict[tuple[str, str], int] = {}
     for w in works:
         nth = seen[w.paths, w.name] = seen.get((w.paths, w.name), 0) + 1
-        yield short(w.name, LONG) + (f" #{nth}" if nth > 1 else "")
+        yield short(w.name, MAX_NAME_CHARS) + (f" #{nth}" if nth > 1 else "")
 
 
 def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[ItemEntry]) -> Case:
@@ -82,10 +84,10 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
     if items:
         first = items[0]
         why = f"{plural(len(items), 'item')}; first: {item_title(first)} - {first['action']}"
-        failure = Failure(short(why, LONG), first["level"], list(_lines(bad)))
+        failure = Failure(short(why, MAX_NAME_CHARS), first["level"], list(_lines(bad)))
     passed = [f for f in found if f not in bad]
     return Case(
-        group=short(w.paths.replace(SEP, ".") or "frame", LONG),
+        group=short(w.paths.replace(SEP, ".") or "frame", MAX_NAME_CHARS),
         name=name,
         seconds=(w.duration_ns or 0) / 1e9,
         failure=failure,
@@ -97,7 +99,7 @@ def _budget(e: BudgetEntry) -> Case:
     """A case per budget, which fails where it is exceeded."""
     said = f"{phrases.time(e['ns'])} of {phrases.time(e['allowed_ns'])}: {phrases.budget(e)}"
     failure = Failure(said, "budget", [said]) if e["over_ns"] else None
-    return Case("budget", short(e["marker"], LONG), e["ns"] / 1e9, failure, [] if failure else [said])
+    return Case("budget", short(e["marker"], MAX_NAME_CHARS), e["ns"] / 1e9, failure, [] if failure else [said])
 
 
 def _verdict(w: _Work) -> Iterator[str]:

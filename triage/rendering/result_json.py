@@ -11,7 +11,9 @@ from triage.document.bundle import Bundle
 from triage.files import plain_json
 from triage.rendering.findings_csv import Write
 
-TOGETHER = 500  # entries written at once: a write is looked at for what a terminal would obey, each at its own cost
+CHUNK_ENTRIES = (
+    500  # entries written at once: a write is looked at for what a terminal would obey, each at its own cost
+)
 
 
 def write_json(b: Bundle, write: Write) -> None:
@@ -31,7 +33,7 @@ def write_json(b: Bundle, write: Write) -> None:
 
 def _pieces(entries: Iterable[object]) -> Iterator[str]:
     waiting = map(_dump, entries)
-    while some := list(islice(waiting, TOGETHER)):
+    while some := list(islice(waiting, CHUNK_ENTRIES)):
         yield ",\n".join(some)
 
 

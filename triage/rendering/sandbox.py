@@ -27,7 +27,7 @@ MOST_MADE = 10_000_000  # characters or items of one value
 MOST_WIDTH = 1_000_000  # of padding, batches and the like
 SECONDS = 20.0  # of a core; for what is slow in few steps, such as comparing long lists again and again
 _CALL = 10  # steps that a call takes
-_SHORT = 1_000  # characters of a text that costs no more than the step that made it
+_FREE_TEXT_CHARS = 1_000  # characters of a text that costs no more than the step that made it
 _WIDTH = re.compile(r"%[^%a-zA-Z]*?(?:\*|\d{5,})")
 _TIMES = {"indent", "replace", "wordwrap", "expandtabs", "tojson"}  # may make each character of a text into many
 _COUNTED, _JOINED = "counted items", "joined text"  # filters that no template can name
@@ -64,7 +64,7 @@ class Budget:
     def made(self, value: object) -> object:
         """A value that a filter, a call or an operator returned, counted by its size."""
         if isinstance(value, str | bytes):
-            if len(value) > _SHORT:
+            if len(value) > _FREE_TEXT_CHARS:
                 self.write(len(value))
         elif isinstance(value, list | tuple | dict | set):
             self.step(len(value))
@@ -150,7 +150,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _given(self, value: object) -> object:
         """An argument, whose size is what it costs to look at it."""
         if isinstance(value, str | list | tuple | dict | range):
-            self.budget.step(len(value) if not isinstance(value, str) else len(value) // _SHORT)
+            self.budget.step(len(value) if not isinstance(value, str) else len(value) // _FREE_TEXT_CHARS)
         elif isinstance(value, Iterator) and not isinstance(value, LoopContext):
             return self.budget.each(value)
         return value
@@ -165,7 +165,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         widths = [abs(v) for v in more if isinstance(v, int)]
         if max(widths, default=0) > MOST_WIDTH:
             refuse(f"{name}: the width is too large")
-        self.budget.step(max(widths, default=0) // _SHORT)
+        self.budget.step(max(widths, default=0) // _FREE_TEXT_CHARS)
         if name in _TIMES:
             wide = max([1, *widths, *(len(v) for v in more if isinstance(v, str))])
             self.check(wide * (max((len(v) for v in given[:1] if hasattr(v, "__len__")), default=0) + 1))

@@ -64,7 +64,7 @@ def environment(path: Path, trusted: bool) -> jinja2.Environment:
 
 @cache
 def _ours(path: Path) -> jinja2.Environment:
-    """Of one of the project's own templates: a batch renders the same ones over and over."""
+    """One of the project's own templates, cached: a batch renders the same ones over and over."""
     return _made(path, trusted=True)
 
 

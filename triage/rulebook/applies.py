@@ -1,4 +1,4 @@
-"""Where a rule or advice applies: kind of work, vendor, API and generation, as far as a capture tells them."""
+"""Where a rule or advice applies: kind of work, vendor, API and generation, as far as a capture has them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Explains:
 
 @dataclass(frozen=True, slots=True)
 class Confused:
-    """A cause that looks alike, and the metric that tells the two apart."""
+    """A cause that looks alike, and the metric that distinguishes the two."""
 
     cause: str
     by: str
@@ -37,7 +37,7 @@ class Confused:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """One thing to do, and where: shown only where a capture tells all of these facts."""
+    """One thing to do, and where: shown only for captures with all of these facts."""
 
     text: str
     where: Applies
@@ -74,7 +74,7 @@ class Cause:
 
     @property
     def limiter(self) -> str:
-        """Limiter class of a workload with this root cause, where no unit tells it; "unknown" where nothing implies one."""
+        """Limiter class of a workload with this root cause, where no unit decides; "unknown" where nothing implies one."""
         return self.limits or FAMILIES[self.family] or CLASSES[0]
 
     @property

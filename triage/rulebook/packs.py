@@ -132,7 +132,7 @@ def below(base: Path) -> list[Path]:
     if base.is_file():
         return [base] if base.resolve().parent.name != CAUSES else []
     try:
-        folders = tree.walk(str(base), tree.MOST)
+        folders = tree.walk(str(base), tree.MAX_FILES)
     except tree.TooMany as e:
         raise TriageError(f"{base}: {e}, not a folder of rules", "check the path") from None
     # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore

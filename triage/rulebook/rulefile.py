@@ -196,7 +196,7 @@ class _Reader:
         known = {c.key for c in cites}
         for name, v in (self.d.get("thresholds") or {}).items():
             m = v if isinstance(v, strict_yaml.Mapping) else None
-            # one of the two: with both nobody could say which is in force
+            # one of the two: with both it would be open which is in force
             if m is None or ("value" in m) == ("method" in m):
                 raise self.fail("thresholds", f"threshold {name!r} needs `value` (or `method`) and `why` or `cite`")
             if not m.get("why") and not m.get("cite"):

@@ -42,7 +42,7 @@ def all_metrics() -> dict[str, Metric]:
 
 
 def known(metric: str) -> bool:
-    """Is this a canonical id?"""
+    """True for a canonical id."""
     return metric in all_metrics()
 
 
@@ -58,14 +58,14 @@ def close(text: str) -> list[str]:
 
 def normal(name: str) -> str:
     """A foreign name reduced to what matters when comparing: case, spaces, underscores and quotes do not."""
-    return _short(name) if len(name) <= SHORT else _reduced(name)
+    return _short(name) if len(name) <= MAX_HEADER_CHARS else _reduced(name)
 
 
 def _reduced(name: str) -> str:
     return _BETWEEN.sub(" ", name.lower()).strip(' "')
 
 
-SHORT = 200  # characters; every dialect asks for the same headers, and strangers' names must not be kept
+MAX_HEADER_CHARS = 200  # characters; every dialect asks for the same headers, and strangers' names must not be kept
 _short = lru_cache(8192)(_reduced)
 _BETWEEN = re.compile(r"[\s_\-\u00ad\u200b-\u200d\u2060\ufeff]+")  # invisible characters too
 LONGEST = 1_000  # characters; no counter's name comes near
@@ -84,7 +84,7 @@ def perfworks(name: str) -> str:
 
 @cache
 def by_label() -> dict[str, str]:
-    """normalised label -> id, for every label of two words or more that one metric alone has and that is nobody's alias."""
+    """normalised label -> id, for every label of two words or more of one metric only that is no alias."""
     table: dict[str, set[str]] = {}
     for metric in all_metrics().values():
         table.setdefault(normal(metric.label), set()).add(metric.id)
@@ -98,7 +98,7 @@ def identified(name: str) -> str:
 
     Words with blanks between them are no identifier: they are a tool's name of something, or somebody's.
     """
-    return _by_joints().get(_joined(name), "") if name and " " not in name and len(name) <= SHORT else ""
+    return _by_joints().get(_joined(name), "") if name and " " not in name and len(name) <= MAX_HEADER_CHARS else ""
 
 
 @cache

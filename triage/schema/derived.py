@@ -36,7 +36,6 @@ METRICS = (
         "",
         "The highest SOL% outside the first cluster: the next limit after the top units",
     ),
-    Metric("sol.count", "count", "Units measured", "", "How many units have a SOL%", bounded=False),
     Metric("sol.sm_tex_gap", "ratio", "SM to TEX distance", "", "Distance between SM SOL% and TEX SOL%"),
     Metric(
         "sol.bound",

@@ -8,7 +8,7 @@ from triage.schema._metric import Metric
 from triage.schema._perfworks import PCT, count, share
 
 METRICS = (
-    # whole pipes: the highest of several units, which tells the half of the pipeline to look at
+    # whole pipes: the highest of several units, which shows the half of the pipeline to look at
     Metric(
         "world_pipe.throughput",
         "ratio",

@@ -87,7 +87,7 @@ def test_host_trap(spots: list[tuple[int, str]], wanted: dict[str, float]) -> No
 
 
 def test_few_samples_are_no_share(tmp_path: Path) -> None:
-    few = trap((samples.FEW - 1, "s_waitcnt vmcnt(0)"))
+    few = trap((samples.MIN_SAMPLES - 1, "s_waitcnt vmcnt(0)"))
     assert "fewer than 50 samples of each kernel (49 in all)" in refusal(Source("x.csv", few))
     (tmp_path / "pc_sampling_host_trap.csv").write_bytes(few)
     head = '"Kind","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp","Workgroup_Size_X"'

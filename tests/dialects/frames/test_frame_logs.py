@@ -21,7 +21,7 @@ def _bound(table: object) -> str:
     [
         ("mangohud/game.csv", 4, 16.69e6, "GPU-bound"),
         ("capframex/game.json", 4, 15.2e6, "GPU-bound"),
-        ("gfxinfo/app.txt", 2, 11.5e6, "the CPU's side is not told"),
+        ("gfxinfo/app.txt", 2, 11.5e6, "CPU times are not exported"),
         ("unity-frames/frameTime.csv", 4, 16.61e6, "25.0 % stutter"),
         ("unity-frames/frame-timings.csv", 3, 16.6e6, "GPU-bound"),
     ],
@@ -93,7 +93,7 @@ def test_a_summary_without_frames_is_refused() -> None:
         (0.98, 0.4, {}, ": GPU-bound"),
         (0.5, 0.97, {}, ": CPU-bound, the render thread"),
         (0.92, 0.3, {"present.gpu_bound": 0.3, "present.cpu_bound": 0.0}, "neither"),
-        (0.5, np.nan, {}, "the CPU's side is not told"),
+        (0.5, np.nan, {}, "CPU times are not exported"),
         (np.nan, 0.97, {}, ""),
     ],
 )

@@ -318,7 +318,7 @@ def test_packed_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     path.write_bytes(zstandard.ZstdCompressor().compress(SMALL + bytes(400 << 20)))
     assert "decompresses to more than" in refusal(path)
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    assert "pip install '.[zstd]'" in refusal(path)
+    assert "pip install 'sol-triage[zstd]'" in refusal(path)
 
 
 def test_a_report_without_launches() -> None:

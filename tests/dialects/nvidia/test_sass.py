@@ -163,7 +163,7 @@ def test_walks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body, "STEPS", 50)
     found = of(s.word(s.LDG, 4, 2, sets=0), *[s.word(s.NOP)] * 100, s.word(s.FADD, 5, 4, 3, waits=(0,)))
     assert producers(found, 101, LONG) == []
-    monkeypatch.setattr(body, "_MOST", 8)
+    monkeypatch.setattr(body, "_MAX_INSTRUCTIONS", 8)
     assert len(of(*[s.word(s.NOP)] * 100)) == 8
 
 

@@ -31,7 +31,7 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:
         by_device = [(d, same[ops.device[same] == number[d.key]]) for d in devices]
         by_device = [(d, mine) for d, mine in by_device if len(mine)]
         if len(by_device) < 2 or len({len(mine) for _, mine in by_device}) > 1:
-            continue  # nothing tells which launches belong together
+            continue  # unknown which launches belong together
         starts, ends = (np.stack([side[mine] for _, mine in by_device]) for side in (ops.start, ops.end))
         together = starts.max(axis=0) < ends.min(axis=0)
         shortest = (ends - starts).min(axis=0)

@@ -43,12 +43,12 @@ MOST_DEVICES = 512
 LONGEST = 10  # gaps named one by one
 PARTS = 240  # equal parts of the trace that a strip shows
 SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy takes longer than moving it
-# ns; house judgement: a device takes one to a few microseconds from one queued kernel to the next, and what is ten times
+# ns; heuristic: a device takes one to a few microseconds from one queued kernel to the next, and what is ten times
 # longer waits for something
 TRANSITION = 20_000
 LOADING = 1_000_000  # ns of a launch call; a device that waits for so long a call waits for code that is loaded
-EARLY = 0.1  # house judgement: allocations in the first tenth belong to the start
-# house judgement: with more than this share of the operations without their call, a capture was cut from a longer run
+EARLY = 0.1  # heuristic: allocations in the first tenth belong to the start
+# heuristic: with more than this share of the operations without their call, a capture was cut from a longer run
 CUT = 0.05
 
 

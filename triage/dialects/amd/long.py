@@ -17,7 +17,7 @@ from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
-# what tells dispatches apart: several processes and GPUs may stand in one table, each counting from its own start
+# key of a dispatch: several processes and GPUs may stand in one table, each counting from its own start
 _KEYS = ("Process_Id", "Agent_Id", "GPU_ID", "Dispatch_Id")
 SPREAD = 1.25  # slowest pass over fastest pass that is worth a remark
 
@@ -34,7 +34,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
     counter_at, value_at = wide_table.find(headers, "Counter_Name"), wide_table.find(headers, "Counter_Value")
     keys = [c for k in _KEYS if (c := wide_table.find(headers, k)) >= 0]
-    if wide_table.find(headers, "Dispatch_Id") < 0:  # then the call that launched it tells them apart
+    if wide_table.find(headers, "Dispatch_Id") < 0:  # then its launching call is part of the key
         keys = [c for k in ("Correlation_Id", "Kernel_Name") if (c := wide_table.find(headers, k)) >= 0]
     launch = {r: c for r, c in roles.items() if r not in ("name", "start", "end")}
     # timestamps as text: as float64 they would lose their last digits

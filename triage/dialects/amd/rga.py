@@ -110,7 +110,7 @@ def _workgroup(table: Table, wide: wide_table.Wide, headers: list[str], axes: li
 
 
 def _kernel(file: str, devices: list[str]) -> str:
-    """The kernel's name, which only the file's name tells: `gfx1100_reduce_stats.csv` -> `reduce`."""
+    """The kernel's name, from the file's name: `gfx1100_reduce_stats.csv` -> `reduce`."""
     stem = Path(file.removesuffix(".gz")).stem
     for device in set(devices):
         stem = re.sub(rf"(?:^|_){re.escape(device)}(?=_|$)", "", stem, flags=re.IGNORECASE)

@@ -24,7 +24,7 @@ def is_wide(headers: list[str]) -> bool:
 
 
 def is_amd(headers: list[str]) -> bool:
-    """Does a column say something that only AMD's tools write, or write so: a launch column or a counter?"""
+    """True for a column that only AMD's tools write: a launch column or a counter."""
     own = {name: spellings for name, spellings in rocm.ROLES.items() if name not in ("name", "grid")}
     return bool(wide_table.roles(headers, own)) or bool(rocm.wanted(headers))
 

@@ -7,7 +7,7 @@ import re
 from triage.dialects.custom.vocabulary import CAMEL_RE, PLURAL_RE, Words, words_of
 from triage.dialects.tables import wide_table
 
-MAX_CHARS = 80  # of a name that somebody wrote by hand
+MAX_CHARS = 80  # of a name written by hand
 _UNIT = r"ns|us|µs|μs|ms|[mun]sec|(?:milli|micro|nano)s(?:ec(?:ond)?s?)?|[kmg]?i?b(?:/s)?|[kmg]bps|bytes|%"
 _LAST_UNIT_RE = re.compile(rf"(?<=[,\s_])\(?({_UNIT})\)?\Z", re.IGNORECASE)
 _FIRST_UNIT_RE = re.compile(r"\A(ns|us|µs|μs|ms|[mun]sec|[kmg]i?b)\b[\s_(]+(?=\w)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Step 4 of 4: the columns that are believed, entered in a table in canonical units; and what is said of the others."""
+"""Step 4 of 4: enter the columns that are believed in a table, in canonical units; note the others."""
 
 from __future__ import annotations
 

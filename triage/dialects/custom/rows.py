@@ -209,7 +209,7 @@ def enter(table: Table, roles: dict[str, int], texts: dict[int, Names], headers:
 
 
 def _tree(roles: dict[str, int], texts: dict[int, Names], own: Names) -> tuple[Names, Names | None]:
-    """Leaf names and parent paths, by whatever column tells; no paths where the table is flat."""
+    """Leaf names and parent paths, by the column that has them; no paths where the table is flat."""
     if "path" in roles:
         return tree_columns.by_path(own, texts[roles["path"]], "name" in roles)
     if "parent" in roles:

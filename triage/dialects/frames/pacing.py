@@ -131,6 +131,6 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
         verdict = (
             "neither: a frame cap, V-Sync or a wait"
             if np.isfinite(cpu)
-            else "not GPU-bound; the CPU's side is not told"
+            else "not GPU-bound; CPU times are not exported"
         )
     return f"{sides}{told}: {verdict}"

@@ -16,7 +16,7 @@ FORMULA = "barrier calls between this work and the work before it"
 
 
 def is_barrier(name: str) -> bool:
-    """Is this event a barrier call of D3D12, Vulkan or OpenGL?"""
+    """True if this event is a barrier call of D3D12, Vulkan or OpenGL."""
     return bool(_CALL.match(name.strip()))
 
 

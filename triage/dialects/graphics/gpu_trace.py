@@ -329,7 +329,7 @@ _NOT = (
     "smsp__warp smsp__average sm__average smsp__sass _per_warp_active _srcunit_tex_aperture derived__ memory_"
     " gpu__compute _op_ld _op_st device__ smsp__cycles smsp__branches sm__cycles _cycles_active.max sol_pct".split()
 )
-# stall reason -> what the shader profiler calls it, which tells the pipe that is waited for
+# stall reason -> its name in the shader profiler, which names the pipe that is waited for
 _SAMPLED = {
     "long_scoreboard": "long_scoreboard_pipe_l1tex",
     "mio_throttle": "mio_throttle_pipe_mio",

@@ -111,7 +111,7 @@ def name_at(headers: list[str]) -> int:
 
 
 def is_number(text: str) -> bool:
-    """Does a cell hold a number? Not where it is empty or says that there is none."""
+    """True if a cell holds a number: it is neither empty nor a word for none."""
     try:
         return units.parse(text) is not None
     except ValueError:
@@ -248,7 +248,7 @@ def join(paths: list[str], events: Events) -> Indices:
 
 
 def _ends(path: str, text: str) -> bool:
-    """Is the text the leaf of the path? It may hold '/' itself, so the path is not simply cut."""
+    """True if the text is the leaf of the path; it may hold '/' itself, so the path is not simply cut."""
     return path == text or (path.endswith(text) and path[: -len(text)].endswith("/"))
 
 

@@ -144,7 +144,7 @@ def all_names() -> dict[str, list[str]]:
 
 
 def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
-    """What the GPU behind these counters can give: its vendor's counters; None when no counter tells the vendor."""
+    """Counters that the GPU can give: its vendor's; None when no counter shows the vendor."""
     bare = {wide_table.split_unit(h)[0] for h in headers}
     if any(perfworks.counter(b) for b in bare):
         vendor = "nvidia"

@@ -155,7 +155,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     above[parent[parent >= 0]] = True
     found_barriers = barriers.before(names, keep & ~above)
     barriers.enter(table, None if found_barriers is None else found_barriers[rows], top.headers[top.name])
-    _time(table, top, time, wide, rows)
+    _time(table, top, time, rows)
     if second >= 0 and "gpu.time" in table.columns and perfworks.counter(top.headers[second]):
         markers.disagree(
             table,
@@ -175,7 +175,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     return table
 
 
-def _time(table: Table, top: Head, time: Floats, wide: wide_table.Wide, rows: Indices) -> None:
+def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
     """gpu.time of the kept rows from the best duration column; a remark where there is none."""
     column, header = top.time, top.headers[top.time] if top.time >= 0 else ""
     if column < 0 or not np.isfinite(time[rows]).any():

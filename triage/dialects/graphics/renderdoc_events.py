@@ -28,7 +28,7 @@ class EventTree:
 
 
 def is_events(source: Source) -> bool:
-    """Does the head hold the `EID | Event | ...` header?"""
+    """True if the head holds the `EID | Event | ...` header."""
     return not source.is_folder and any(_HEAD.match(line) for line in source.head_lines[:10])
 
 

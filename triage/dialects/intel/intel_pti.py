@@ -245,7 +245,7 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
         table.columns[metric] = Column(values, headers[c], c + 1, unit, factor)
     _launch(table, data.names)
     properties.join(table, source, compiled, data.names)
-    _derive(table, plan, data, headers)
+    _derive(table, plan, data)
     for flag, c in plan.flags.items():
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
         if len(bad):
@@ -290,7 +290,7 @@ def _launch(table: Table, keys: list[str]) -> None:
             table.columns[metric] = Column(stack[:, i], text, formula=text)
 
 
-def _derive(table: Table, plan: _Plan, data: pti.Data, headers: list[str]) -> None:
+def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
     """Idle time, memory bandwidth; how many calls sampled rows stand for."""
     c = table.columns
     # active, stalled and idle add up to one; rounding may take it just below zero

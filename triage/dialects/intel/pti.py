@@ -64,7 +64,7 @@ def headers(lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
 
 
 def is_header(line: str) -> bool:
-    """Does the line name a kernel (or device) column and a time?"""
+    """True if the line names a kernel (or device) column and a time."""
     start = line.lstrip().lstrip('"')
     if not start.startswith(_FIRST_COLUMNS) or "," not in line:
         return False
@@ -121,7 +121,7 @@ def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Bl
 
 
 def _goes_on(block: Block, line: str) -> bool:
-    """Is a line the rest of the row above it, which seems whole?"""
+    """True if a line is the rest of the row above it, which seems whole."""
     width = len(block.headers)
     return goes_on_in(block.rows[-1], cut(block.rows[-1]), cut(line), lambda row: len(row) == width)
 
@@ -140,7 +140,7 @@ def _is_row(line: str, width: int) -> bool:
 
 
 def has_cells(line: str, width: int) -> bool:
-    """Has a line so many cells that it is a row, or was part of one, rather than text of the application?"""
+    """True if a line has so many cells that it is a row or part of one, not text of the application."""
     # a row that a spreadsheet wrote has another separator
     return max(map(line.count, DELIMITERS)) + 1 >= max(2, (width + 1) // 2)
 

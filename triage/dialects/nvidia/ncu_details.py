@@ -198,7 +198,7 @@ def _empty(column: pd.Series[Any]) -> Masks:
 
 
 def _keys(raw: pd.DataFrame) -> pd.Series[Any]:
-    """What tells launches apart: (Process ID, ID); a summary's kernel and shape; else where a metric comes again."""
+    """Key of a launch: (Process ID, ID); a summary's kernel and shape; else where a metric comes again."""
     import pandas as pd
 
     # two processes of one run both count from 0

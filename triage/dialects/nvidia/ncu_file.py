@@ -182,7 +182,7 @@ def _clean(
     bad: gets the lines that have all cells of a record, one of `widths`, and no number in their first.
     """
     sep = re.escape(separator.encode())
-    # launch numbers may be printed with thousands separators; without a number first only the chatter can be told
+    # launch numbers may be printed with thousands separators; without a number first only other output is recognised
     record = rb'(?:"[\d.,  -]*"|[\d.]+)' + sep if numeric else rb"(?!==)[^\r\n]"
     odd = re.compile(rb"^(?!" + record + rb")", re.MULTILINE)
     data, start, header_line, first = body.data, begin, line, line + 1
@@ -236,7 +236,7 @@ def frame(body: Body, seg: Segment, usecols: list[int], categories: Collection[i
     dtype: dict[int, str | type] = {c: "category" if c in categories else object for c in kept}
     if seg.end <= seg.start:
         return pd.DataFrame({c: pd.Series([], dtype=dtype[c]) for c in kept})
-    widest = seg.separator.encode() * (width - 1) + b"\n"  # tells the parser the width; no real record may have it
+    widest = seg.separator.encode() * (width - 1) + b"\n"  # sets the parser's width; no real record may have it
     try:
         with body.slice(seg.start, seg.end, widest) as f:
             whole: pd.DataFrame = pd.read_csv(
@@ -283,7 +283,7 @@ def record_lines(body: Body, seg: Segment, count: int) -> Indices:
     quotes = np.flatnonzero(raw == 34)  # a line end with an even number of quotes before it ends a record
     outside = np.searchsorted(quotes, ends) % 2 == 0
     starts = np.concatenate([[0], np.flatnonzero(outside) + 1])[:count]
-    if len(starts) < count:  # quotes that do not balance: the best that can be said
+    if len(starts) < count:  # quotes that do not balance: count what there is
         starts = np.arange(count)
     return starts.astype(np.int64) + seg.line
 
@@ -295,7 +295,7 @@ def chatter(source: Source) -> str:
         for kind, words in said.items():
             if text.startswith(f"=={kind}==") and len(words) < 2:
                 words.append(text.split("==", 2)[2].strip())
-        # whole file of a run without kernels: said without the tool's usual mark
+        # whole file of a run without kernels: the line lacks the tool's usual mark
         if text.strip().rstrip(".") in ("No kernels were profiled", "No events/metrics were profiled"):
             said["ERROR"].append(text.strip())
     return " ".join((said["ERROR"] or said["WARNING"])[:2])[:300]

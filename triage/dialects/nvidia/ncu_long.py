@@ -71,7 +71,7 @@ def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:
 
 
 def decimal_style(source: Source, texts: list[str], separator: str, wanted: str) -> units.Style:
-    """Number style of a file, raising UnknownUnit where it stays open; wanted: what the user said.
+    """Number style of a file, raising UnknownUnit where it stays open; wanted: the user's choice.
 
     In a comma-delimited export `1,024` is a thousand: the tool prints two decimals.
     """
@@ -100,7 +100,7 @@ def number(text: str, style: units.Style, additive: bool = False) -> float:
 
 
 def is_id(text: str) -> bool:
-    """Is a text a launch number?"""
+    """True if a text is a launch number."""
     return bool(_ID.fullmatch(text))
 
 
@@ -146,7 +146,7 @@ def build(
     table.unmapped = [h for h in parts[0].unused if h]
     cells = parts[0].cells
     style = _metrics(table, frame, launch, np.asarray(lines), cells, separator, decimal)
-    # each step only fills in what the ones before did not find: printed, computed, then said by a rule
+    # each step only fills gaps of the ones before: printed, computed, then taken from a rule's sentence
     _shapes(table, frame, first, cells)
     ncu_implied.complete(table)
     _opinions(table, frame, launch, style)
@@ -167,7 +167,7 @@ def _metrics(
     decimal: str,
 ) -> units.Style:
     """Columns of the table from its records; the number style that they were read with."""
-    # what a record means depends on four texts: told once per distinct combination, packed into one number. The unit
+    # what a record means depends on four texts: decided once per distinct combination, packed into one number. The unit
     # belongs to it, for the tool scales units per record: one launch in us, the next in ms
     coded = [codes(frame, c) for c in ("section", "label", "metric", "unit")]
     combined = np.zeros(len(frame), dtype=np.int64)
@@ -248,7 +248,7 @@ def _odd(frame: pd.DataFrame, use: Indices, value: Indices, texts: list[str], pa
 
 
 def not_finite(text: str) -> bool:
-    """Is a cell without a number one that says nan or infinity, or a number too large?"""
+    """True if a cell without a number holds nan, infinity or a number too large."""
     try:
         return units.parse(text) is None
     except ValueError:

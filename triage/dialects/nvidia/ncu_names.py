@@ -83,7 +83,7 @@ def metric(name: str, unit_text: str = "", section: str = "") -> str:
             dimension = unit(unit_text)[0]
         except UnknownUnit:
             return ""
-        if dimension == "count":  # no unit: the section tells the percentage from the bandwidth
+        if dimension == "count":  # no unit: the section decides between percentage and bandwidth
             dimension = {"memory workload analysis": "byte/s"}.get(section.lower(), "ratio" if section else "")
         return _BY_UNIT[key].get(dimension, "")
     found = _table().get(key, "")

@@ -150,7 +150,7 @@ def _pipes(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _of_all_accesses(found: dict[str, tuple[str, dict[int, float]]]) -> None:
-    """Bank conflicts of loads or of stores as a share of both, where the wavefronts of both are told."""
+    """Bank conflicts of loads or of stores as a share of both, where the wavefronts of both are known."""
     _, shares = found.get("shared.conflict_share", ("", {}))
     _, excess = found.get("shared.excess_wavefronts", ("", {}))
     _, made = found.get("shared.access_wavefronts", ("", {}))

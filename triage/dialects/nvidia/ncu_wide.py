@@ -219,7 +219,7 @@ def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, ro
     """Number columns by the fast parser; columns it cannot read as numbers stay text."""
     import pandas as pd
 
-    widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"  # as in `frame`: tells the parser the width
+    widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"  # as in `frame`: sets the parser's width
     skip = 1 if _has_unit_row(body, seg) else 0  # one row of units would make every column text
     start = body.data.find(b"\n", seg.start, seg.end) + 1 if skip else seg.start
     try:

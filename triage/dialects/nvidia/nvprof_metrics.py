@@ -245,7 +245,7 @@ def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
 
 
 def _fits(name: str, unit: str) -> bool:
-    """Is a unit one of the metric's kind?"""
+    """True if a unit is of the metric's kind."""
     if unit and name.endswith(("_transactions", "_requests")):
         return False  # counted, whatever is made of the count
     metric = _MAP[name][0] if name in _MAP else "vram.bandwidth"

@@ -13,7 +13,7 @@ from triage.devices import Device, Vendor
 
 
 def by_path(table: Table, source: Source, vendor: str, arch: str = "") -> Device | None:
-    """The one product that the file's name tells, else its folder's (`workloads/app/MI300X`); enters and remarks it.
+    """The one product in the file's name, else in its folder's (`workloads/app/MI300X`); enters and notes it.
 
     arch: of the GPU, where the export tells that much; a product of another generation is not meant then.
     """

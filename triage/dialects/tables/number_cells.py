@@ -17,7 +17,7 @@ from triage.capture.unused_cells import Odd
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
-# a column of grouped thousands, one cell a line: told at once where there are many. No part can be cut in two ways.
+# a column of grouped thousands, one cell a line. No part can be cut in two ways.
 _US = re.compile(r"(?:[+-]?(?:[1-9]\d{0,2}(?:,\d{3})++|\d++)(?:\.\d*+)?(?:[eE][+-]?\d++)?\n)*+")
 _EU = re.compile(r"(?:[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})++|\d++)(?:,\d*+)?(?:[eE][+-]?\d++)?\n)*+")
 
@@ -28,7 +28,7 @@ _SURE = {"us": re.compile(r",\d{3}[,.]"), "eu": re.compile(r"\.\d{3}[.,]")}
 
 
 def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
-    """Do the numbers of a table stand in groups of thousands? One cell that could be meant so is not enough."""
+    """True if a table groups thousands; one cell that could be meant so is not enough."""
     import pandas as pd
 
     doubtful: set[str] = set()

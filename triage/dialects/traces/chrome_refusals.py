@@ -24,7 +24,7 @@ _WRITERS = (
 
 
 def other_tool(source: Source) -> None:
-    """Raise NotTriageable for the JSON of rocprof, which is told by its first lines."""
+    """Raise NotTriageable for the JSON of rocprof, recognised by its first lines."""
     head = source.head_text
     if '"CPU HIP API"' in head or '"BeginNs"' in head:
         raise NotTriageable(

@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 from triage import dialects
 from triage.capture.source import Source
 from triage.files import tree
-from triage.ground.errors import CaptureError, TriageError
+from triage.ground.errors import CaptureError, TriageError, install
 
 STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
-MOST = 200_000  # files and folders that are searched for captures
+MAX_SEARCHED_FILES = 200_000  # files and folders that are searched for captures
 TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
 PASSED = (
     ".png",
@@ -50,7 +50,7 @@ _FAMILIES = tuple(
         (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
         (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
         (r"pc_sampling_(host_trap|stochastic)\.csv$", r"kernel_trace\.csv$"),
-        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace tells no more
+        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace adds nothing
         (
             r"(counter_collection|kernel_trace)\.csv$",
             r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
@@ -137,7 +137,9 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
         return not ((out and os.path.realpath(folder) == out) or os.path.isdir(os.path.join(folder, STATE)))
 
     try:
-        below = tree.walk(str(root), MOST, lambda f: not os.path.basename(f).startswith(".") and searched(f))
+        below = tree.walk(
+            str(root), MAX_SEARCHED_FILES, lambda f: not os.path.basename(f).startswith(".") and searched(f)
+        )
     except tree.TooMany as e:
         raise TriageError(f"{root}: {e} {_NO_PLACE}", _HINT) from None
     if not searched(str(root)):
@@ -194,7 +196,7 @@ def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:
 
 
 def companions(names: Iterable[str]) -> set[str]:
-    """Of the names in one folder, those that are read together with another: they are no captures."""
+    """Names in one folder that are read together with another: they are no captures."""
     return _split(names)[1]
 
 
@@ -227,7 +229,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     try:
         import fsspec
     except ImportError as e:
-        raise TriageError(f"{url}: remote paths need fsspec", "install it: pip install '.[dask]' in a checkout") from e
+        raise TriageError(f"{url}: remote paths need fsspec", install("dask")) from e
     try:
         fs, path = fsspec.core.url_to_fs(url)
         if glob.has_magic(path):
@@ -239,7 +241,7 @@ def _remote(url: str, g: Gathered) -> list[tuple[str, str]]:
     except (OSError, ValueError, ImportError) as e:
         raise TriageError(f"{url}: cannot be listed ({e})", "check the address and its credentials") from e
     taken = []
-    # names are told below the part of the address without wildcards
+    # names begin below the part of the address without wildcards
     base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path
     for hit in hits:
         if PurePosixPath(hit).suffix.lower() in TABLES and not _NEVER.match(PurePosixPath(hit).name):
@@ -254,7 +256,7 @@ def _named(found: Sequence[tuple[str, str]]) -> list[Found]:
     out = []
     for path, name in found:
         slug = slugify(name)
-        if slug in slugs:  # the same name below two of the paths given: the whole path tells them apart
+        if slug in slugs:  # the same name below two of the paths given: take the whole path
             slug = slugify(name, path)
         while slug in slugs:
             slug = slugify(name, slug)
@@ -269,7 +271,7 @@ def slugify(name: str, also: str = "") -> str:
     stem = re.sub(r"\.(csv|tsv|txt|xls|gz)\b", "", name, flags=re.IGNORECASE)
     plain = re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_").lower()
     if len(plain) > 64:
-        # the end of a long path tells more than its beginning
+        # keep the end of a long path, which says more
         plain = f"{plain[:24].rstrip('-_')}-{plain[-38:].lstrip('-_')}"
     if not plain or _RESERVED.fullmatch(plain):
         plain = f"capture-{plain}".rstrip("-")

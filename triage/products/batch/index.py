@@ -105,7 +105,7 @@ def page(batch: Batch) -> dict[str, object]:
 
 
 def called(paths: Sequence[str]) -> list[str]:
-    """What tells captures apart: the last part of a path, with folders before it where several end alike."""
+    """Distinct names of captures: the last part of a path, with folders before it where several end alike."""
     parts = [[p for p in path.replace("\\", "/").split("/") if p] or [path] for path in paths]
     # Nsight Graphics calls every folder of an export BASE
     parts = [p[:-1] if p[-1] == "BASE" and len(p) > 1 else p for p in parts]

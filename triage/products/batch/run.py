@@ -71,7 +71,7 @@ def run(
             raise ReportError(f"{out / theirs}: not written by triage batch", "move it, or choose another -o")
         state.mkdir(parents=True, exist_ok=True)
         for place in (state, out / "reports"):
-            if place.is_symlink():  # what is written, swept away and replaced there would be somebody else's
+            if place.is_symlink():  # it would write and delete in another folder
                 raise ReportError(f"{place}: a link, expected a folder", "remove the link")
     except OSError as e:
         raise ReportError(f"{out}: cannot be written ({e.strerror or e})", "choose another -o") from e
@@ -111,7 +111,7 @@ def _alone(state: Path) -> Iterator[None]:
         raise ReportError(f"{state.parent}: another batch writes there", "wait for it, or choose another -o") from e
     except NotImplementedError:  # some network shares have no locks; better two batches than none
         pass
-    except OSError as e:  # not ours to write, or a link that somebody put there
+    except OSError as e:  # not writable, or a link
         raise ReportError(f"{state / 'lock'}: cannot be locked ({e.strerror or e})", "choose another -o") from e
     try:
         yield
@@ -163,7 +163,7 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
 
 
 def _seal(note: Note) -> str:
-    """Digest of what a note says, told by the note itself."""
+    """Digest of a note's content, as the note states it."""
     return hashlib.sha256(plain_json.dumps({**note, "seal": ""}).encode()).hexdigest()
 
 

@@ -20,7 +20,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from triage.ground.errors import CaptureError, TriageError, out_of_memory
+from triage.ground.errors import CaptureError, TriageError, install, out_of_memory
 from triage.products.batch.batch_result import Cell, Overview
 from triage.products.batch.find import Found
 from triage.products.settings import Settings
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
-_BUSY = threading.Lock()  # a Diagnoser remembers signatures; threads of one Dask worker take turns
+_BUSY = threading.Lock()  # a Diagnoser remembers signatures; one thread of a Dask worker at a time
 
 
 @dataclass(slots=True)
@@ -134,9 +134,7 @@ def open_source(path: str, max_unpacked: int) -> Source:
         with fsspec.open(path, "rb") as f:
             return Source(path, data=f.read(), max_unpacked=max_unpacked)
     except ImportError as e:
-        raise CaptureError(
-            f"{path}: remote paths need fsspec ({e})", "install it: pip install '.[dask]' in a checkout"
-        ) from e
+        raise CaptureError(f"{path}: remote paths need fsspec ({e})", install("dask")) from e
     except (OSError, ValueError) as e:
         raise CaptureError(f"{path}: cannot be read ({e})", "check the address and its credentials") from e
 
@@ -183,9 +181,7 @@ def _pool(waiting: deque[Found], settings: Settings, jobs: int, lost: list[Found
     finally:
         workers = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
-        for (
-            process
-        ) in workers:  # all they had to tell is here, or nobody will read it; to leave by themselves takes longer
+        for process in workers:  # their results are here or no longer needed; a regular exit takes longer
             process.terminate()
         for process in workers:
             process.join(10)
@@ -233,7 +229,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     try:
         distributed: Any = importlib.import_module("distributed")  # typed in parts only
     except ImportError as e:
-        raise TriageError("--dask needs Dask", "install it: pip install '.[dask]' in a checkout") from e
+        raise TriageError("--dask needs Dask", install("dask")) from e
     try:
         client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as e:

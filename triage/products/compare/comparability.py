@@ -14,12 +14,12 @@ from triage.capture.capture import SEP
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import plural, whole_percent
-from triage.products.compare.match import ENOUGH, Pairs, alike
+from triage.products.compare.match import MIN_LIKENESS, Pairs, alike
 from triage.products.compare.side import Side
 
 MAX_UNMATCHED_SHARE = 0.5  # of a side's time; beyond it the captures are of different work
-NAMED = 2  # workloads that a line names
-LONG = 60  # characters of a name in a line
+MAX_LISTED_WORKLOADS = 2  # workloads that a line names
+MAX_NAME_CHARS = 60  # characters of a name in a line
 
 
 def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
@@ -72,7 +72,7 @@ def _strangers(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
     if len(pairs) != 1:
         return []
     before, after = sides[0].who[pairs.before[0]].name, sides[1].who[pairs.after[0]].name
-    if (likely := alike(before, after)) >= ENOUGH:
+    if (likely := alike(before, after)) >= MIN_LIKENESS:
         return []
     return [
         f"{_short(before)} and {_short(after)} compared as the same work, names {whole_percent(likely)} alike: "
@@ -123,8 +123,10 @@ def _some(side: Side, some: Sequence[int]) -> str:
     """The longest by name."""
     times = np.nan_to_num(side.times.middle)
     names = list(dict.fromkeys(_short(side.who[i].name) for i in sorted(some, key=lambda i: -times[i])))
-    return ", ".join(names[:NAMED]) + (f" + {len(names) - NAMED} more" if len(names) > NAMED else "")
+    return ", ".join(names[:MAX_LISTED_WORKLOADS]) + (
+        f" + {len(names) - MAX_LISTED_WORKLOADS} more" if len(names) > MAX_LISTED_WORKLOADS else ""
+    )
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= LONG else f"{name[: LONG - 3]}..."
+    return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 3]}..."

@@ -16,7 +16,7 @@ from triage.ground.units import show
 from triage.products.compare import charts
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
 from triage.products.compare.headline import headline, kinds, noun, sentences, verdict, whole
-from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED, WIDEST
+from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import added, steps
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
@@ -33,12 +33,12 @@ DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change;
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
 DEFAULT_COUNTERS = 12  # listed per pair
-LONG = 1_000  # characters of a name in JUnit: test viewers show them whole
+MAX_NAME_CHARS = 1_000  # characters of a name in JUnit: test viewers show them whole
 OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: f"prediction too wide to test: its range spans more than {whole_percent(WIDEST)} of the time",
+    TOO_WIDE: f"prediction too wide to test: its range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
     REACHES_NOTHING: "prediction too wide to test: no effect at all, within noise, would also meet it",
     UNSURE: "inconclusive: too few runs",
     UNTRIED: "not tested: the finding is still present",
@@ -62,7 +62,7 @@ def _json(doc: Comparison) -> str:
 
 
 def _whose(doc: Comparison) -> tuple[str, ...]:
-    """Whose words fit: those of the captures' GPUs, where all agree."""
+    """Terminology of the captures' GPUs, where all agree."""
     found = {names_of(c["setting"]) for c in (*doc["before"], *doc["after"])}
     return found.pop() if len(found) == 1 else ()
 
@@ -144,7 +144,7 @@ def _packed(
     return {
         "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": doc["margin"], "scale": scale,
         "heads": AS_DATA, "verdicts": verdicts, "words": list(map(verdict_word, verdicts)), "verdict": [verdicts.index(p["verdict"]) for p in listed],
-        "name": [short(p["name"], LONG) for p in listed], "path": [short(" / ".join(p["path"]), LONG) for p in listed],
+        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
         "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
@@ -327,7 +327,7 @@ def _rest(doc: Comparison, failed: int) -> list[Case]:
 
 def _case(p: Paired, limit: float) -> Case:
     told = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
-    group, name = clean(".".join(p["path"]) or "frame")[:LONG], clean(p["name"])[:LONG]
+    group, name = clean(".".join(p["path"]) or "frame")[:MAX_NAME_CHARS], clean(p["name"])[:MAX_NAME_CHARS]
     seconds = (p["after_ns"] or 0) / 1e9
     if regressed(p, limit):
         why = f"time {signed(longer(p) - 1)}, allowed {percent(limit)}"

@@ -46,7 +46,7 @@ class Change(TypedDict):
 
 
 class Predicted(TypedDict):
-    """What the best finding promised, as speed-ups. came_true: below, within or above; None where nothing can be said.
+    """What the best finding predicted, as speed-ups. came_true: below, within or above; None if unknown.
 
     change, interval: the same promise as changes of the time, like those that were measured. doubt: why nothing can be
     said (`too wide`, `reaches no gain`, `the runs cannot tell`, `still there`), "" where came_true says it.

@@ -74,7 +74,7 @@ def _compared(
 ) -> Comparison:
     """The comparison in the words of the GPU that all captures come from."""
     parts = [*before.parts, *after.parts]
-    # of 300 rules a few speak of two captures; what the others do not say of each workload tells nothing
+    # of 300 rules a few fire on two captures; the others' silence on a workload is no information
     speak = [
         i for i in sorted(frozenset().union(*(p.fired for p in parts))) if before.book.rules[i].scope == "workload"
     ]
@@ -140,7 +140,7 @@ def _verdicts(sides: tuple[Side, Side], pairs: Pairs, limits: Limits) -> Verdict
 
 
 def _changed(sides: tuple[Side, Side], pairs: Pairs) -> Masks:
-    """Of which pairs a rule says something else than before, where it can be told on both sides."""
+    """Pairs for which a rule's outcome changed, where both sides are known."""
     first, second = sides[0].told[:, pairs.before], sides[1].told[:, pairs.after]
     changed: Masks = ((first != second) & (first != UNTOLD) & (second != UNTOLD)).any(axis=0)
     return changed
@@ -157,14 +157,14 @@ def _frames(d: Diagnosis) -> list[float]:
 
 
 def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | None:
-    """What lies under no workload, told apart from the work: its change is no change of any workload."""
+    """Time under no workload: its change is no change of any workload."""
     sides = [[p.capture for p in d.parts if p.capture.frame_ns > 0] for d in (before, after)]
     if not all(sides) or any(c.timeline for side in sides for c in side):
         return None
     left = [[c.uncovered_ns for c in side] for side in sides]
     if not any(any(side) for side in left):
         return None
-    # a frame whose workloads carry no times has nothing to be told apart
+    # a frame whose workloads carry no times has no such rest
     b, a = ([t for c in side if (t := c.frame_ns - c.uncovered_ns) > 0] for side in sides)
     return (
         {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}

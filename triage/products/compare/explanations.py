@@ -50,7 +50,7 @@ class Move:
 
 
 def moved(metric: str, before: float, after: float, noise: float = 0.0) -> bool:
-    """Is the movement more than noise? noise: relative spread of the repeats."""
+    """True if the change exceeds the noise. noise: relative spread of the repeats."""
     ratio = schema.known(metric) and schema.get(metric).unit == "ratio"
     if ratio and abs(after - before) < POINTS:
         return False

@@ -29,7 +29,7 @@ FACTORS = {
     "sm.active": ("idle SMs", False),
     "sm.frequency": ("clock", False),
 }
-LEAST = 0.02  # a ratio nearer to 1 is the noise of two captures
+MIN_RATIO_CHANGE = 0.02  # a ratio nearer to 1 is the noise of two captures
 STALL = 0.05  # points by which a wait must move to be named
 
 
@@ -73,16 +73,16 @@ def _product(b: Item, a: Item) -> str:
     parts = [
         f"{FACTORS[m][0]} x {r:.2f}"
         for m, r in ratios.items()
-        if m in ("inst.executed", "sm.issue_per_active") or abs(r - 1) > LEAST
+        if m in ("inst.executed", "sm.issue_per_active") or abs(r - 1) > MIN_RATIO_CHANGE
     ]
     rest = whole / known
-    if abs(rest - 1) > 5 * LEAST:
+    if abs(rest - 1) > 5 * MIN_RATIO_CHANGE:
         parts.append(f"unexplained x {rest:.2f}")
     text = f"time x {whole:.2f} = {', '.join(parts)}"
-    if abs(calls - 1) > LEAST:
+    if abs(calls - 1) > MIN_RATIO_CHANGE:
         text += f" ({calls:.2f}x the calls)"
     most = max(ratios, key=lambda m: abs(math.log(ratios[m])))
-    if abs(ratios[most] - 1) > LEAST:
+    if abs(ratios[most] - 1) > MIN_RATIO_CHANGE:
         text += f"; {_lead(most, ratios[most], b, a)}"
     return said(text)
 

@@ -11,7 +11,7 @@ UNTOLD, ABSENT, FIRED = range(3)  # what a rule says of a workload: nothing (it 
 
 
 class Who(NamedTuple):
-    """What tells a workload from the others of its capture. nth: counts those that share all the rest."""
+    """Identity of a workload within its capture. nth: counts those that share all the rest."""
 
     path: str
     name: str

@@ -27,7 +27,7 @@ from triage.rendering.escape import short
 DRIVER = "driver"  # as dialects name its version
 CLOCK = 0.02  # heuristic: a clock that differs by less is the same setting
 FIXED, FREE = 0.002, 3  # part by which a locked clock varies between kernels at most, and how much more a free one does
-MANY = 5  # workloads from which a change that all share can be told from one of each
+MANY = 5  # workloads from which on a change that all share differs from changes of each
 ALL = 0.75  # part of them that must share it
 HALF = 0.5  # of the workloads whose counters move with their times
 ALIKE = 0.35  # part of the common change by which theirs may differ

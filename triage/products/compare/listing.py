@@ -27,7 +27,7 @@ def chosen(verdicts: Verdicts, changed: Masks, threshold: float | None) -> list[
 
 
 def longest(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Of the workloads without a partner on both sides those that take longest, in their order."""
+    """The longest of the workloads without a partner, on both sides, in their order."""
     times = np.concatenate([np.nan_to_num(s.times.middle[list(some)]) for s, some in zip(sides, alone, strict=True)])
     kept = np.zeros(len(times), dtype=bool)
     kept[np.argsort(-times, kind="stable")[:LISTED]] = True
@@ -40,7 +40,7 @@ def longest(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]]
 
 
 def totals(verdicts: Verdicts, unmatched: int, threshold: float | None) -> Totals:
-    """What is said of all pairs together."""
+    """Totals over all pairs."""
     open_ = verdicts.are(UNKNOWN)
     needs = np.sort(verdicts.found.needs[open_ & (verdicts.found.needs > 0)])
     return {

@@ -17,9 +17,11 @@ from triage.capture.arrays import Indices
 from triage.capture.capture import SEP
 from triage.products.compare.item import Item, Who
 
-ENOUGH = 0.6  # of 1: a rename below this likeness stays unmatched
+MIN_LIKENESS = 0.6  # of 1: a rename below this likeness stays unmatched
 CLEAR = 0.05  # and it must be ahead of the runner-up by this much
-MOST = 150  # leftovers per parent that are compared one with another; more of them are told apart by name alone
+MAX_UNMATCHED_PER_PARENT = (
+    150  # leftovers per parent that are compared one with another; above it they are matched by name alone
+)
 ALTOGETHER = (
     250_000  # such comparisons, some 10 to 60 µs each: without an end, a new prefix of 200,000 names took half an hour
 )
@@ -107,7 +109,12 @@ class _Guess:
         for olds, news in groups.values():
             if len(self.before) == len(self.after) == len(olds) == len(news) == 1:
                 out.append((olds[0], news[0], "the only workload on each side"))
-            elif news and len(olds) <= MOST and len(news) <= MOST and len(olds) * len(news) <= self.still:
+            elif (
+                news
+                and len(olds) <= MAX_UNMATCHED_PER_PARENT
+                and len(news) <= MAX_UNMATCHED_PER_PARENT
+                and len(olds) * len(news) <= self.still
+            ):
                 self.still -= len(olds) * len(news)
                 looked = (look(some) for look, some in zip(self.looks, (olds, news), strict=True))
                 out += [(olds[i], news[j], why) for i, j, why in _mutual(*looked)]
@@ -137,7 +144,7 @@ def _mutual(olds: Sequence[Item], news: Sequence[Item]) -> list[tuple[int, int, 
         best = row[j]
         # rivals of either side: two olds that claim one new are a doubt too
         others = [v for k, v in enumerate(row) if k != j] + [score[k][j] for k in range(len(olds)) if k != i]
-        if best >= ENOUGH and all(best >= v + CLEAR for v in others):
+        if best >= MIN_LIKENESS and all(best >= v + CLEAR for v in others):
             out.append((i, j, f"renamed: same parent and kind, {best:.0%} alike"))
     return out
 

@@ -1,4 +1,4 @@
-"""What the best finding promised, held against what the time did; said to be true only where it could have been false."""
+"""Compare the best finding's prediction with the measured change; only a range that could be missed is called met."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from triage.products.noise import FASTER, UNKNOWN
 HALF_A_POINT = 0.005  # of a speed-up, either way: neither the promise nor the clock is more exact
 # A result of which nothing is known, any share of the time from none to all, falls into an interval this wide more
 # often than not: then it is chance that speaks, not the prediction.
-WIDEST = 0.5
+MAX_PREDICTION_WIDTH = 0.5
 
 TOO_WIDE, REACHES_NOTHING, UNSURE, UNTRIED = "too wide", "reaches no gain", "the runs cannot tell", "still there"
 
@@ -61,11 +61,11 @@ def _doubt(came: str, fractions: tuple[float, float], fixed: bool, judged: Judge
     # a cure without any effect would have come true as well: the noise could have shown that much
     if low <= (judged["noise"] or 0.0):
         return REACHES_NOTHING
-    return TOO_WIDE if bound - low > WIDEST else ""
+    return TOO_WIDE if bound - low > MAX_PREDICTION_WIDTH else ""
 
 
 def _apart(fractions: tuple[float, float], interval: Sequence[float | None] | None) -> bool:
-    """Do the predicted and the measured interval of the change have nothing in common?"""
+    """True if the predicted and the measured interval of the change do not overlap."""
     if interval is None or interval[0] is None or interval[1] is None:
         return False
     return interval[1] < -fractions[1] or interval[0] > -fractions[0]

@@ -83,7 +83,7 @@ class Verdicts:
         return above
 
     def at(self, i: int) -> Judged:
-        """All that is said of one pair."""
+        """Verdict on one pair."""
         before, after = self.before.at(i), self.after.at(i)
         said = [f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)]
         b, a, d = float(self.before_ns[i]), float(self.after_ns[i]), self.found.at(i)

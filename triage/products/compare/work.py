@@ -21,7 +21,7 @@ from triage.products.compare.side import SHAPE, Side
 from triage.products.compare.verdict import Limits, Verdicts, judge, steady
 from triage.rendering.phrases import time
 
-NAMED = 3  # outlying iterations that are named
+MAX_NAMED_ITERATIONS = 3  # outlying iterations that are named
 
 
 CALLS = ("kernels", "launches", "markers")
@@ -166,7 +166,7 @@ def _per_iteration(loops: list[list[Iterations]], limits: Limits) -> Rate:
     named = [
         f"{side[0].unit} {n} {word}: {time(ns)}, median {time(median(side[0].times))}"
         for word, side in zip(("before", "after"), loops, strict=True)
-        for n, ns in side[0].outliers[:NAMED]
+        for n, ns in side[0].outliers[:MAX_NAMED_ITERATIONS]
         if one
     ]
     return {

@@ -84,8 +84,8 @@ class Shift:
     until: int
 
 
-def levels(times: Floats, of: Indices, builds: int, floor: float = FLOOR) -> Levels:
-    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending. floor: see `triage.products.noise`."""
+def levels(times: Floats, of: Indices, builds: int) -> Levels:
+    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending."""
     with np.errstate(all="ignore"):
         x = np.log(np.where(times > 0, times, np.nan))
     known = np.isfinite(x)
@@ -227,7 +227,7 @@ def limit(found: Levels, chance: float | None = None) -> Limits:
 
 
 def detectable(found: Levels, steps: Sequence[Shift], floor: float, before: int | None = None) -> Floats:
-    """Changes of the last build that are never missed, per marker, shares; infinite where nothing can be told.
+    """Changes of the last build that are never missed, per marker, shares; infinite where unknown.
 
     steps: what `shifts` found. before: the one build that the last is held against, None for the level before it.
     """

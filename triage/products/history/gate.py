@@ -34,14 +34,14 @@ from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, O
 from triage.products.history.record import shown
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
-from triage.products.noise import FLOOR, MOST, UNREPEATED, inconclusive
+from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, inconclusive
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
 WINDOW = 120  # builds compared; noise is measured on them
-OPEN = 20  # builds for which a change is still reported; older ones are the new level
+MAX_BUILDS_REPORTED = 20  # builds for which a change is still reported; older ones are the new level
 _SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
-NAMED = 2  # markers that a note names
+MAX_NAMED_MARKERS = 2  # markers that a note names
 
 
 def choose(found: Sequence[Build], build: str = "") -> Build:
@@ -100,7 +100,7 @@ def judge(
     budgets: Mapping[str, float] = MappingProxyType({}),
 ) -> Gate:
     """Judge the last build of a trend. against: the baseline in words. first: the build that is the baseline, None for all."""
-    level = levels(trend.times, trend.of, len(trend.builds), floor)
+    level = levels(trend.times, trend.of, len(trend.builds))
     steps = shifts(level, floor)
     slower, faster = _rolling(trend, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
     for m in slower:
@@ -176,7 +176,7 @@ def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[M
     last = len(trend.builds)
     out: tuple[list[Moved], list[Moved]] = ([], [])
     for s in steps:
-        if s.at < last - OPEN:
+        if s.at < last - MAX_BUILDS_REPORTED:
             continue
         mine = [o for o in steps if o.marker == s.marker]
         start = max((o.at for o in mine if o.at < s.at), default=0)
@@ -275,7 +275,7 @@ def _needs(trend: Trend, level: Levels, m: int, gap: float, error: float) -> int
     # how many runs in all would bring the limit below what is seen
     room = (gap / float(limit(level).measured[m])) ** 2 - (error**2 - own)
     needs = max(1, math.ceil(own * runs / room) - runs) if room > 0 else None
-    return None if needs is None or needs > MOST else needs
+    return None if needs is None or needs > MAX_EXTRA_RUNS else needs
 
 
 def _over(trend: Trend, budgets: Mapping[str, float]) -> list[Over]:
@@ -294,7 +294,7 @@ def _over(trend: Trend, budgets: Mapping[str, float]) -> list[Over]:
 
 
 def matches(marker: str, glob: str) -> bool:
-    """Does a glob name this marker (levels joined by SEP)? The frame is `frame`."""
+    """True if a glob names this marker (levels joined by SEP). The frame is `frame`."""
     if marker == FRAME:
         return glob.lower() in ("frame", FRAME)
     return named_by(marker.split(SEP), glob)
@@ -317,8 +317,8 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
     elif not level.spread[there].any():
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
     if last and (alone := [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]):
-        more = f" + {len(alone) - NAMED} more" if len(alone) > NAMED else ""
-        out.append(f"not compared, not in the baseline: {', '.join(map(shown, alone[:NAMED]))}{more}")
+        more = f" + {len(alone) - MAX_NAMED_MARKERS} more" if len(alone) > MAX_NAMED_MARKERS else ""
+        out.append(f"not compared, not in the baseline: {', '.join(map(shown, alone[:MAX_NAMED_MARKERS]))}{more}")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))

@@ -39,7 +39,7 @@ class Moved(TypedDict):
 
 
 class Unsure(TypedDict):
-    """A marker of the judged build that looks slower and cannot be told from noise. needs: further runs of the build."""
+    """A marker of the judged build that looks slower, within noise. needs: further runs of the build."""
 
     marker: list[str]
     change: float

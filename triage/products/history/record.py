@@ -13,7 +13,7 @@ from triage.document.bundle import Bundle
 from triage.findings.identity import scope as scope_of
 from triage.ground.errors import TriageError
 
-MOST = 5_000  # markers kept of a run, the longest; the others together are one
+MAX_MARKERS_PER_RUN = 5_000  # markers kept of a run, the longest; the others together are one
 OTHERS = "(all others)"
 SHAPE = ("launch.grid_size", "launch.block_size")
 
@@ -78,8 +78,8 @@ def record(d: Diagnosis, b: Bundle) -> Run:
     if not times:
         raise TriageError(f"{c.input.path}: no durations", "add captures with durations")
     longest = sorted(times.items(), key=lambda kv: (-kv[1][0], kv[0]))
-    kept = [(name, ns, cause) for name, (ns, cause) in longest[:MOST]]
-    if rest := sum(ns for _, (ns, _) in longest[MOST:]):
+    kept = [(name, ns, cause) for name, (ns, cause) in longest[:MAX_MARKERS_PER_RUN]]
+    if rest := sum(ns for _, (ns, _) in longest[MAX_MARKERS_PER_RUN:]):
         kept.append((OTHERS, rest, ""))
     return Run(
         c.sha256,

@@ -82,7 +82,7 @@ class Build:
 def opened(path: str, *, create: bool = False) -> Iterator[Database]:
     """The file, up to date. Raises TriageError when it is not there (unless create), is a link, no history, or damaged."""
     where = Path(path)
-    if where.is_symlink():  # what is written there would be somebody else's
+    if where.is_symlink():  # it would write into another user's file
         raise TriageError(f"{path}: a link, expected a file", "name the file itself")
     if not create and not where.is_file():
         raise TriageError(f"{path}: no such history", "create it: triage history add CAPTURE...")
@@ -127,7 +127,7 @@ def _connect(where: Path, create: bool) -> Database:
         guard(db, db.meter, LONGEST)
         db.text_factory = db.decode
         db.execute("PRAGMA foreign_keys = ON")
-        # the default, said once more: a run that was reported as added survives a loss of power
+        # the default, stated because it matters: a run that was reported as added survives a loss of power
         db.execute("PRAGMA synchronous = FULL")
     except BaseException:
         db.close()
@@ -153,7 +153,7 @@ def _version(db: Database, path: str) -> int:
     empty = version == 0 and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not empty and application != APPLICATION:
         raise TriageError(f"{path}: not a triage history (database of another program)", "check --history")
-    # a history has tables and indexes; what else somebody put there would run whenever it is read or written
+    # a history has tables and indexes; triggers and views would run whenever it is read or written
     made = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%' LIMIT 1"
     if (other := db.execute(made).fetchone()) is not None:
         raise TriageError(f"{path}: not a triage history (holds {str(other[0])[:60]!r})", "check --history")

@@ -67,7 +67,7 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: 
         trend.cause[:, -1:] if name == FRAME else _cause(trend, name),
         trend.causes,
     )
-    steps = shifts(levels(np.where(values > 0, values, np.nan), trend.of, len(trend.builds), floor), floor)
+    steps = shifts(levels(np.where(values > 0, values, np.nan), trend.of, len(trend.builds)), floor)
     starts = [0, *(s.at for s in steps)]
     return {
         "schema": SCHEMA,

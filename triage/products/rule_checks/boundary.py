@@ -29,7 +29,7 @@ from triage.rulebook.rule import Rule
 OFF = 0.1  # a threshold that is wrong by this part must show
 STEPS = 64  # values tried at once between two that differ
 NARROW = 1e-9  # of its size: what stays between the last value that fires and the first that does not
-APART = 0.002  # of its size: how far from where they turn the values lie that are told
+APART = 0.002  # of its size: distance of the two reported values from the edge
 
 Facts: TypeAlias = dict[str, float]
 
@@ -56,7 +56,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """Where a threshold turns a rule: at `fires` the rule fires, at `stops` its outcome is `then`."""
+    """Edge of a threshold: at `fires` the rule fires, at `stops` its outcome is `then`."""
 
     rule: str
     method: str
@@ -109,7 +109,7 @@ def turns(rule: Rule, b: Boundary) -> bool:
 
 
 def boundary(rule: Rule, method: str, c: Condition, threshold: str) -> Boundary | None:
-    """Where this threshold turns the rule; None where no fact of a test does."""
+    """The edge at which this threshold changes the rule's outcome; None where no fact of a test reaches it."""
     search, second = _Search(rule, method, c, threshold), None
     for start in search.starts():
         # prefer a boundary to `silent` over one where a fact is missing
@@ -213,7 +213,7 @@ class _Search:
         return [m for m in dict.fromkeys((*start.facts, *asked, *below)) if schema.known(m)]
 
     def turns(self, start: Start) -> Iterator[Boundary]:
-        """Places where moving one fact turns the condition and with it the rule, and a tenth more or less shows."""
+        """Places where moving one fact changes the condition and the rule's outcome, by a tenth at most."""
         own = reads(self.rule, self.c.names)
         near = own | {i for m in own for i in _inputs(m)}
         for metric in sorted((m for m in self.metrics(start) if m in near), key=lambda m: m not in start.facts):
@@ -227,14 +227,14 @@ class _Search:
                     yield found
 
     def edges(self, start: Start, metric: str, values: Floats) -> Iterator[tuple[float, float]]:
-        """(last value that fires, first that does not) wherever the condition turns between two of the values."""
+        """(last value that fires, first that does not) wherever the condition changes between two of the values."""
         ready, held = self.at(start, metric, values)
         for i in np.flatnonzero(ready[:-1] != ready[1:]):
             a, b = (i, i + 1) if ready[i] else (i + 1, i)
             if held[b]:
                 continue  # the rule stops here for another reason
             yield from self.narrowed(start, metric, float(values[a]), float(values[b]))
-        # a threshold may stand for "was measured", or was not: then the fact itself turns the rule, not its value
+        # a threshold may stand for "was measured", or was not: then the presence of the fact decides, not its value
         without, known = self.at(start, metric, np.array([np.nan]))
         if without[0] and not ready.any():
             yield np.nan, float(values[0])

@@ -35,7 +35,7 @@ class Checked:
         edges = sum(3 * len(rule_tests.plain_edges(r)) for r in self.rules)
         counts = ((len(self.rules), "rule"), (self.causes, "cause"), (tests, "test"), (edges, "edge test"))
         checked = ", ".join(plural(n, what) for n, what in (*counts, (self.cases, "published case")) if n)
-        return f"{checked}: {plural(len(self.failures), 'failure')}"
+        return f"{checked or 'no rule'}: {plural(len(self.failures), 'failure')}"
 
 
 def run_checks(paths: Sequence[Path] = ()) -> Checked:

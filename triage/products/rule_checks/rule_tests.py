@@ -31,7 +31,7 @@ OUTCOMES = ("fires", "silent", "blind")
 _TEST_KEYS = {"name", "given", "expect", "gain", "method", "why"}
 
 
-def facts_view(facts: Mapping[str, float | Values], device: Any = None, kind: str = "") -> View:
+def facts_view(facts: Mapping[str, float | Values], kind: str = "") -> View:
     """A View over invented workloads: one, or as many as the longest column of facts has values."""
     size = max((np.size(v) for v in facts.values()), default=1)
     one = np.zeros(size, dtype=np.int64)
@@ -49,7 +49,7 @@ def facts_view(facts: Mapping[str, float | Values], device: Any = None, kind: st
         np.full(size, 1e6),
         {k: np.array(np.broadcast_to(v, (size,)), dtype=np.float64) for k, v in facts.items()},
         {},
-        device,
+        None,
         frozenset(schema.all_metrics()),
     )
     return View(capture)
@@ -119,7 +119,7 @@ def _author(rule: Rule) -> Iterator[tuple[int, str]]:
             yield line_of(rule.file, key, name), f"{name!r} is declared but never used"
     if not rule.is_concept and not rule.advice:
         yield line_of(rule.file, "advice"), "a rule that reports something advises something: `advice` is empty"
-    # only where a metric stands alone: what unit an expression has nobody knows
+    # only where a metric stands alone: the unit of an expression is unknown
     for t in rule.thresholds.values():
         for when in rule.when.values():
             for c in when.conditions:
@@ -146,7 +146,7 @@ def _tests(rule: Rule, others: Sequence[Rule]) -> Iterator[tuple[int, str]]:
 
 
 def parse_given(rule: Rule, given: dict[str, Any]) -> tuple[dict[str, float], dict[str, int], str]:
-    """(facts, concepts, kind) of a test's `given`; raises ValueError for names nobody knows."""
+    """(facts, concepts, kind) of a test's `given`; raises ValueError for unknown names."""
     facts: dict[str, float] = {}
     concepts: dict[str, int] = {}
     kind = ""
@@ -168,7 +168,7 @@ def parse_given(rule: Rule, given: dict[str, Any]) -> tuple[dict[str, float], di
 
 
 def _test(rule: Rule, case: Any, others: Sequence[Rule]) -> list[str]:
-    """What is wrong with one test; the same under both methods is said once."""
+    """Problems of one test; equal ones under both methods once."""
     if unknown := sorted(set(case) - _TEST_KEYS):
         return [f"unknown key {unknown[0]!r}{_hint(unknown[0], _TEST_KEYS)}"]
     expect = str(case["expect"])

@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any
 
-from triage.ground.errors import TriageError
+from triage.ground.errors import TriageError, install
 from triage.products.tickets import http_client
 from triage.products.tickets.trackers import TOKENS, client, errors, home_of
 
@@ -48,7 +48,7 @@ def post(service: str, project: str, number: int, key: str, text: str, url: str 
     except ImportError as e:
         raise TriageError(
             f"--post {service} needs its client library ({e.name})",
-            "install it: pip install '.[trackers]' in a checkout",
+            install("trackers"),
         ) from e
     return f"{word} the comment on {project} {number}"
 

@@ -20,13 +20,13 @@ TIMEOUT = 30  # seconds without a byte; whole ones, as PyGithub wants them
 SECONDS = 120.0  # for one answer, from the first byte sent to the last that is read
 SLOWEST = 65_536  # bytes a second at which what is sent must get through
 LARGEST = 32 << 20  # bytes of one answer, unpacked
-MOST = 1_000  # answers while one ticket is filed
+MAX_RESPONSES = 1_000  # answers while one ticket is filed
 Origin = tuple[str, str, int]  # scheme, host, port
 ALLOW = "TRIAGE_PLAIN_HTTP"  # set to 1: a tracker without https, on a network that is trusted
 
 
 def check_address(url: str) -> None:
-    """Raise TriageError for an address to which a token would travel unencrypted, or that names somebody before its host."""
+    """Raise TriageError for an address to which a token would travel unencrypted, or that has a user name before its host."""
     if not url:
         return
     try:
@@ -47,7 +47,7 @@ def check_address(url: str) -> None:
 
 
 def loopback(host: str) -> bool:
-    """Is a host this machine itself?"""
+    """True if a host is this machine."""
     if host == "localhost":
         return True
     try:
@@ -71,7 +71,7 @@ def answers(home: str) -> Iterator[None]:
 
     def send(self: Any, request: Any, *given: Any, **named: Any) -> Any:
         _stay(ours, request.url)
-        if next(count) > MOST:
+        if next(count) > MAX_RESPONSES:
             raise TriageError(f"{ours[1]}: endless answers", "check --url")
         if loopback(ours[1]):
             # plain http is for this machine alone, and a proxy is another one
@@ -159,7 +159,7 @@ def _flat(response: Any, host: str) -> None:
         texts = {data, data.decode(said, "replace").encode("utf-8", "replace")}
     except LookupError:  # no such encoding: libraries take it for UTF-8
         texts = {data}
-    # a page of a proxy is no JSON, and is told by its own words
+    # a page of a proxy is no JSON: quote its text
     if any(text.lstrip()[:1] in (b"[", b"{") and plain_json.deep(text) for text in texts):
         raise TriageError(
             f"{host}: answer cut off, or nested more than {plain_json.DEEPEST} levels deep", "check --url"

@@ -292,7 +292,7 @@ class Details:
 
 
 def _tenths(ratio: Floats, asked: Masks) -> Indices:
-    """Ratios as tenths of a percent; 0 where nothing is said of one."""
+    """Ratios as tenths of a percent; 0 for unknown."""
     return np.where(asked & np.isfinite(ratio), tenths(ratio * 100), 0)
 
 

@@ -24,7 +24,7 @@ class Cells:
             row: list[Json] = [
                 m,
                 v,
-                # below 0 a formula, else the column: so the script tells the two apart
+                # below 0 a formula, else the column
                 -1 - self.p.s(short(source["formula"], 300)),
                 *(self.add(i["metric"], i["value"], i["unit"], i["source"]) for i in source["inputs"]),
             ]

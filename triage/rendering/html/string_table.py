@@ -71,7 +71,7 @@ class Words:
 
     def skeleton(self, text: str) -> tuple[int, list[Json]]:
         """A sentence as the index of its skeleton, and its numbers."""
-        parts = _NUMBER.split(clean(text))  # words and numbers by turns
+        parts = _NUMBER.split(clean(text))  # words and numbers alternate
         return self.s.index.setdefault(HOLE.join(parts[::2]), len(self.s.index)), [*map(literal, parts[1::2])]
 
     def shape(self, step: StepEntry) -> int:
@@ -143,7 +143,7 @@ def literal(text: str) -> str | int | float:
 
 
 def web(url: str | None) -> bool:
-    """Is this an address a reader may follow?"""
+    """True for an address that a reader may follow."""
     return bool(url) and str(url).startswith(("https://", "http://"))
 
 

@@ -63,12 +63,12 @@ _OWN = ("GL2C_", "GL1C_", "TCP_REQ")
 
 
 def is_rdna(arch: str, counters: Iterable[str] = ()) -> bool:
-    """Is it an RDNA GPU: by its name, else by counters that only RDNA has?"""
+    """True for an RDNA GPU: by its name, else by counters that only RDNA has."""
     if arch:
         return arch == UNKNOWN or arch.startswith(("gfx10", "gfx11", "gfx12"))
     return any(c.startswith(_OWN) for c in counters)
 
 
 def told_by_registers(sgprs: Floats) -> bool:
-    """Do all waves hold 128 scalar registers, as from gfx10 on? Before it a wave has 112 at most."""
+    """True if all waves hold 128 scalar registers, as from gfx10 on; before it a wave has 112 at most."""
     return len(sgprs) > 0 and bool((sgprs == SGPRS).all())

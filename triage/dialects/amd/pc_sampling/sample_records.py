@@ -57,7 +57,7 @@ class _Symbols:
             starts.sort()
 
     def home(self, record: Record) -> tuple[str, int]:
-        """Kernel and offset of a sample in it; "" and -1 where they are not told."""
+        """Kernel and offset of a sample in it; "" and -1 where they are unknown."""
         pc = record["pc"]
         starts = self._starts.get(pc["code_object_id"], [])
         at = bisect_right(starts, int(pc["code_object_offset"]), key=lambda s: s[0]) - 1

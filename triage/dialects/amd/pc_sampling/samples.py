@@ -22,7 +22,7 @@ from triage.dialects.amd.thread_trace.places import source_line
 from triage.ground.errors import BadCapture
 from triage.ground.phrasing import plural
 
-FEW = 50  # samples of a kernel, below which a share of 30 % is uncertain by more than 6 points
+MIN_SAMPLES = 50  # samples of a kernel, below which a share of 30 % is uncertain by more than 6 points
 ISSUED = "issued"
 _PREFIX = "NOT_ISSUED_REASON_"
 _LISTED = 3
@@ -32,7 +32,7 @@ _NEXT = "samples hold no instructions between; rocprofv3 --att traces them"
 
 
 class Spot(NamedTuple):
-    """Samples at one instruction for one reason. offset: in the kernel, -1 where not told; reason: "" of the host trap; number: of samples."""
+    """Samples at one instruction for one reason. offset: in the kernel, -1 if unknown; reason: "" of the host trap; number: of samples."""
 
     text: str
     source: str
@@ -113,7 +113,7 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
     told = [found.get(str(name), []) for name in table.names]
     totals = {name: sum(s.number for s in spots) for name, spots in found.items()}
     counts = np.array([totals.get(str(name), 0) for name in table.names], dtype=np.float64)
-    enough = counts >= FEW
+    enough = counts >= MIN_SAMPLES
     stochastic = any(s.reason for spots in found.values() for s in spots)
     for metric, (counted, what, precise) in METRICS.items():
         if precise and not stochastic:
@@ -125,12 +125,12 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
             table.columns[metric] = Column(share, formula, formula=formula)
     if not table.columns:
         raise BadCapture(
-            f"{table.files[0].path}: fewer than {FEW} samples of each kernel ({sum(totals.values())} in all)",
+            f"{table.files[0].path}: fewer than {MIN_SAMPLES} samples of each kernel ({sum(totals.values())} in all)",
             "sample at a shorter interval, or for longer",
         )
     table.locate = Places(table.names, found)
-    if few := sum(0 < n < FEW for n in totals.values()):
-        said = f"{plural(few, 'kernel')} of {len(totals)} with fewer than {FEW} samples: shares of waiting were not computed"
+    if few := sum(0 < n < MIN_SAMPLES for n in totals.values()):
+        said = f"{plural(few, 'kernel')} of {len(totals)} with fewer than {MIN_SAMPLES} samples: shares of waiting were not computed"
         table.quality.append(Quality("few-samples", f"{said}; sample at a shorter interval or longer"))
     if not stochastic:
         table.notes.append(
@@ -149,7 +149,7 @@ class Places:
     def __call__(self, row: int, metrics: Sequence[str]) -> Sequence[Location]:
         """Lines, or instructions without a line, that the first known metric comes from, most first."""
         spots = self.found.get(str(self.names[row]), [])
-        if sum(s.number for s in spots) < FEW:
+        if sum(s.number for s in spots) < MIN_SAMPLES:
             return []
         for metric in ("waves.dependency_wait" if m == "stall.top_share" else m for m in metrics):
             if metric in METRICS:

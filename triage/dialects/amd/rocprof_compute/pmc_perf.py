@@ -261,22 +261,33 @@ def _pick(column: Column, places: Indices, table: Table, other: Table) -> Column
     return Column(values, column.header, column.column, column.unit, column.factor, len(table.files) - 1, lines)
 
 
-def _join_levels(table: Table, export: Export, source: Source) -> None:
-    """Wave occupancy from its own pass: the accumulator and that pass's own cycles, as `SQ_LEVEL_WAVES.<counter>`."""
+def _companion(table: Table, export: Export, source: Source, counter: str = "") -> tuple[Table, Export, Indices] | None:
+    """A file beside the counters, and for each dispatch its row there; None where it cannot be read or matched.
+
+    counter: read only a file with this column. Without one, its times are read too.
+    """
     line, headers = wide_table.header(source)
-    if not line or not wide.is_wide(headers) or "SQ_ACCUM_PREV_HIRES" not in headers:
-        return
+    if not line or not wide.is_wide(headers) or (counter and counter not in headers):
+        return None
     try:
-        other, more, _, _ = wide.load(source, NAME, line, headers)
+        other, more, start, end = wide.load(source, NAME, line, headers)
+        if not counter:
+            rocm.add_time(other, more, start, end)
     except shape.Misfit:  # read again without these rows
         raise
     except BadCapture as e:
         table.quality.append(_left_out(e))
-        return
+        return None
     table.quality += other.quality
     places = _places(table, export, more, len(other))
-    if places is None:
+    return None if places is None else (other, more, places)
+
+
+def _join_levels(table: Table, export: Export, source: Source) -> None:
+    """Wave occupancy from its own pass: the accumulator and that pass's own cycles, as `SQ_LEVEL_WAVES.<counter>`."""
+    if (read := _companion(table, export, source, "SQ_ACCUM_PREV_HIRES")) is None:
         return
+    other, more, places = read
     table.files.append(source)
     for name in ("SQ_ACCUM_PREV_HIRES", "GRBM_GUI_ACTIVE"):
         if name in more.counters:
@@ -289,21 +300,10 @@ def _left_out(e: BadCapture) -> Quality:
 
 def _join_times(table: Table, export: Export, source: Source) -> None:
     """gpu.time from timestamps.csv, where the counters' own table has none."""
-    line, headers = wide_table.header(source)
-    if not line or not wide.is_wide(headers):
+    read = _companion(table, export, source)
+    if read is None or "gpu.time" not in read[0].columns:
         return
-    try:
-        other, more, start, end = wide.load(source, NAME, line, headers)
-        rocm.add_time(other, more, start, end)
-    except shape.Misfit:  # read again without these rows
-        raise
-    except BadCapture as e:
-        table.quality.append(_left_out(e))
-        return
-    table.quality += other.quality
-    places = _places(table, export, more, len(other))
-    if places is None or "gpu.time" not in other.columns:
-        return
+    other, _, places = read
     table.files.append(source)
     own = other.columns["gpu.time"]
     for header in own.inputs:

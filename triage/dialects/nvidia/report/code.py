@@ -99,7 +99,7 @@ class Code:
             if name not in self._named:
                 return Function(name, address, _UNSEEN)
             s, count, largest = self._named[name]
-            if count != 1:  # several static functions of one name: nothing tells them apart
+            if count != 1:  # several static functions of one name cannot be distinguished
                 return Function(name, address, largest)
         return Function(name, address, s.size or _UNSEEN, s.section, s.value)
 

@@ -54,7 +54,7 @@ class Contents:
 
 
 def is_report(head: bytes) -> bool:
-    """Does a file begin like a report, whatever it is called?"""
+    """True if a file begins like a report, whatever its name."""
     return head[:4] == MAGIC
 
 

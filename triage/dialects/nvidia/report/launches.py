@@ -26,7 +26,7 @@ _MAX_NAME_BYTES = 1 << 16  # bytes of a kernel's name
 _DEVICE_ID = "launch__device_id"
 _TEXTUAL = "device__attribute_display_name"
 _GENERATION = ("device__attribute_compute_capability_major", "device__attribute_compute_capability_minor")
-ABOUT_DEVICE = (_TEXTUAL, *_GENERATION)  # told in words, not as metrics
+ABOUT_DEVICE = (_TEXTUAL, *_GENERATION)  # printed in words, not as metrics
 _ABOUT = ("group:", "breakdown:")  # lists of metrics under a roll-up, no figures
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from triage.dialects.nvidia.sass.body import Body
 from triage.dialects.nvidia.sass.words import NONE, Word
 
-_MOST = 256  # registers that are followed to the argument of an address
+_MAX_REGISTERS = 256  # registers that are followed to the argument of an address
 _STEPS = 8_000  # instructions that are visited for it
 _ZERO = 63  # the uniform register that reads as zero
 _BANK, _PARAMETER = 0x0A, 0x17  # attributes of .nv.info: where arguments lie in constant bank 0, and one argument
@@ -81,7 +81,7 @@ def _origins(body: Body, at: int) -> Iterator[int]:
     start = [(at, word.address, False), *((at, register, True) for register in sorted(word.read_uniform)[:1])]
     todo, seen = start, set(start)
     enough = body.budget.left - _STEPS
-    while todo and len(seen) < _MOST and body.budget.left > enough:
+    while todo and len(seen) < _MAX_REGISTERS and body.budget.left > enough:
         i, register, uniform = todo.pop()
         if register == (_ZERO if uniform else NONE):
             continue

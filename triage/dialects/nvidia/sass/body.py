@@ -9,7 +9,7 @@ import numpy as np
 from triage.dialects.nvidia.sass.words import COMMIT, COPY, DEPBAR, EXIT, MEET, NEWEST, OLDEST, Word
 
 BYTES = 16
-_MOST = 1 << 17  # instructions of a section that are looked into: 2 MiB of code
+_MAX_INSTRUCTIONS = 1 << 17  # instructions of a section that are looked into: 2 MiB of code
 STEPS = 4_000  # instructions of one walk back
 _BARRIERS = 6
 _ISSUED = 32  # instructions behind a barrier at which a warp that waits in it may be sampled
@@ -30,7 +30,7 @@ class Body:
 
     def __init__(self, code: bytes, sm: int, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
-        whole = min(len(code) // BYTES, _MOST, max(self.budget.left, 0)) if OLDEST <= sm <= NEWEST else 0
+        whole = min(len(code) // BYTES, _MAX_INSTRUCTIONS, max(self.budget.left, 0)) if OLDEST <= sm <= NEWEST else 0
         self.budget.left -= whole
         self.constants: dict[int, frozenset[int]] = {}
         both = np.frombuffer(code, "<u8", 2 * whole).reshape(-1, 2)

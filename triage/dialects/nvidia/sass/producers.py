@@ -36,7 +36,7 @@ _FULL_DOUBLE = frozenset({60, 70, 80, 90, 100, 103})
 _NO_MEMORY = frozenset({*_DOUBLE, "conversion", "special-function operation", "bit operation"})
 _SPILLS = ("local load", "local store")
 _LOADS = ("global load", "generic load")
-_NEAR = 96  # instructions after a waiting one among which the load that needs its result is looked for
+_MAX_DISTANCE = 96  # instructions after a waiting one among which the load that needs its result is looked for
 
 
 def producers(body: Body, at: int, reason: str) -> list[int]:
@@ -109,7 +109,7 @@ def _chase(body: Body, producer: int, waiter: int) -> bool:
         return _meet([body.word(producer).written], body.word(waiter).read[:1])
     carrying = set(body.word(waiter).written) if arguments.of_integers(body.word(waiter)) else set()
     at = waiter
-    for _ in range(_NEAR):
+    for _ in range(_MAX_DISTANCE):
         at = _next(body, at)
         if not carrying or at >= len(body) or body.budget.left <= 0:
             return False

@@ -214,7 +214,7 @@ class Word(NamedTuple):
 
     @property
     def barrier(self) -> int | None:
-        """Number of the thread-group barrier that it waits at; None for other instructions, 0 where a register tells."""
+        """Number of the thread-group barrier that it waits at; None for other instructions, 0 where a register holds it."""
         if self.base != BARRIER or self.high >> 13 & 7 == _ARRIVES:
             return None
         return self.low >> 54 & 15 if self.form == 5 else 0

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Protocol
 from urllib.parse import quote, quote_plus
 
-from triage.ground.errors import TriageError
+from triage.ground.errors import TriageError, install
 from triage.products.tickets import http_client
 from triage.products.tickets.text import ATTACHED, NOWHERE, body
 from triage.products.tickets.ticket import REOPENED, Ticket
@@ -48,7 +48,7 @@ class Tracker(Protocol):
         """Keys of the tickets with a fingerprint, closed ones included."""
 
     def carries(self, key: str, fingerprint: str) -> bool:
-        """Does this ticket carry the marker? Asked of the ticket itself, since a search may lag behind."""
+        """True if this ticket carries the marker. Reads the ticket itself, since a search may lag behind."""
 
     def create(self, fingerprint: str, title: str, body: str) -> str:
         """File a ticket; returns its key."""
@@ -88,9 +88,7 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
         with errors(name, home):
             tracker: Tracker = module.connect(project, url, token)
     except ImportError as e:
-        raise TriageError(
-            f"--post {name} needs its client library ({e.name})", "install it: pip install '.[trackers]' in a checkout"
-        ) from e
+        raise TriageError(f"--post {name} needs its client library ({e.name})", install("trackers")) from e
     tracker.markup, tracker.home = markup or MARKUP[name], home
     return tracker
 
@@ -110,7 +108,7 @@ def errors(name: str, home: str) -> Iterator[None]:
     try:
         with http_client.answers(home):
             yield
-    except ImportError:  # a missing library is told by whoever needs it
+    except ImportError:  # a missing library is reported where it is needed
         raise
     except TriageError as e:
         raise TriageError(_hidden(e.message), e.hint) from e

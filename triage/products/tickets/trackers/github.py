@@ -28,7 +28,7 @@ class GitHub:
         return [f"#{n}" for n in sorted(i.number for i in found if i.pull_request is None)]
 
     def carries(self, key: str, fingerprint: str) -> bool:
-        """Does it have the label?"""
+        """True if it has the label."""
         return marker(fingerprint) in [label.name for label in self.repository.get_issue(number(key)).labels]
 
     def create(self, fingerprint: str, title: str, body: str) -> str:

@@ -30,7 +30,7 @@ class GitLab:
         return [f"#{n}" for n in sorted(i.iid for i in found)]
 
     def carries(self, key: str, fingerprint: str) -> bool:
-        """Does it have the label?"""
+        """True if it has the label."""
         return marker(fingerprint) in self.issues.get(number(key)).labels
 
     def create(self, fingerprint: str, title: str, body: str) -> str:

@@ -32,7 +32,7 @@ class Jira:
         return sorted((str(i.key) for i in found), key=lambda k: int(k.rpartition("-")[2]))
 
     def carries(self, key: str, fingerprint: str) -> bool:
-        """Does it have the label? Jira Cloud's search may not know a new issue for some seconds."""
+        """True if it has the label. Jira Cloud's search may not know a new issue for some seconds."""
         return marker(fingerprint) in self.server.issue(key).fields.labels
 
     def create(self, fingerprint: str, title: str, body: str) -> str:

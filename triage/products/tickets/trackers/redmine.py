@@ -32,7 +32,7 @@ class Redmine:
         return [f"#{n}" for n in sorted(i.id for i in found if mark in i.subject)]
 
     def carries(self, key: str, fingerprint: str) -> bool:
-        """Is the marker in its subject?"""
+        """True if the marker is in its subject."""
         return marker(fingerprint) in self.server.issue.get(number(key)).subject
 
     def create(self, fingerprint: str, title: str, body: str) -> str:
