@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -128,18 +128,22 @@ def command(
         window = _common.window(output)
         with writing.sink(output, colours=window["color"]) as write:
             formats.render(bundle, form, write, full=settings.full, fail_on=level, **window)
-    if form == "csv":  # a table has no place for what filters left out
-        for note in bundle.frame["notes"]:
-            complain(f"note: {note}")
     failed = [*_reached(accepted.standing(bundle.todo), level), *budgets.exceeded(bundle)]
-    if fail_on and failed:
-        complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))
-    elif failed:
-        complain(f"note: {'; '.join(failed)}")
+    # a table has no place for what filters left out
+    for line in (*_closing(failed, fail_on), *(f"note: {n}" for n in bundle.frame["notes"] if form == "csv")):
+        complain(line)
     # a skipped file outweighs any finding: the result is incomplete
     if skipped:
         return 2
     return 1 if fail_on and failed else 0
+
+
+def _closing(failed: Sequence[str], fail_on: str | None) -> Iterator[str]:
+    """What stderr says at the end of what failed, or would have."""
+    if fail_on and failed:
+        yield f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else "")
+    elif failed:
+        yield f"note: {'; '.join(failed)}"
 
 
 def _refuse_many(path: str) -> None:

@@ -30,7 +30,9 @@ def sentences(doc: Comparison) -> list[str]:
     told = upper_first(_counts(doc))
     rate = doc["work"]["per_iteration"]
     if frame["speedup"] is None and rate:  # a log of frame times: no times of the GPU
-        return f"Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}; no GPU durations to compare."
+        return [
+            f"Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}; no GPU durations to compare."
+        ]
     if frame["speedup"] is None:
         return [f"{told}; no durations to compare."]
     if doc["work"]["unequal"]:

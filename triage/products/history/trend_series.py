@@ -88,7 +88,8 @@ def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
     found = [trend.times[mine] for mine in rows]
     # a marker that is new or gone counts with all its time
     before, after = (
-        np.nan_to_num(np.ma.median(np.ma.masked_invalid(t), axis=0).filled(0.0)) if len(t) else 0.0 for t in found
+        np.nan_to_num(np.nanmedian(np.where(np.isfinite(t).any(axis=0), t, 0.0), axis=0)) if len(t) else 0.0
+        for t in found
     )
     adds = np.sign(s.change) * (after - before)
     order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
