@@ -10,6 +10,7 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Item
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
+from triage.document.headline import shorten_middle
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
 from triage.findings.finding_types import Finding
@@ -22,6 +23,7 @@ from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
+MAX_NAME = 40  # characters of a workload's name in a sentence
 Scope: TypeAlias = tuple[
     str, list[int], list[ItemEntry]
 ]  # (what was captured, numbers of its captures from 1, its items)
@@ -88,7 +90,7 @@ def _entry(
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
         "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
-        "message": f["message"],
+        "message": _of_one(worst, item, d) + f["message"],
         "action": advice[0] if advice else said(cause.meaning),
         "advice": advice,
         "code": [] if theirs else f["code"],
@@ -100,6 +102,12 @@ def _entry(
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, captured),
     }
+
+
+def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
+    """`NAME: ` before a sentence that holds for the worst of several workloads of different names."""
+    names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
+    return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""
 
 
 def general(cause: Cause, view: View) -> list[str]:
