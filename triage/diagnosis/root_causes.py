@@ -131,7 +131,7 @@ class CauseIndex:
             level = (score == best) & (best > 0) & (row.bound > out.bound)
             out.put_where(
                 ((score > best) | level) & (row.likely >= MIN_SAVING_SHARE),
-                Leaders(np.full(size, cause, np.int16), row.rule, row.low, row.likely, row.bound),
+                Leaders(np.full(size, cause, np.int16), row.rule.astype(np.int64), row.low, row.likely, row.bound),
             )
             best = np.where(out.cause == cause, score, best)
         return out
