@@ -111,7 +111,7 @@ class CauseIndex:
     def lead(self, table: CauseTable, size: int) -> Leaders:
         """The root cause of every workload: the likely saving weighed by confidence decides, then what is possible at most.
 
-        A suspect leads a fix only where its likely saving is more than three times as large.
+        A suspect goes before a fix only where its likely saving is more than three times as large.
         """
         fixes, suspects = (self._best(table, size, suspect) for suspect in (False, True))
         ahead = (suspects.cause >= 0) & (suspects.likely > SUSPECT_FACTOR * fixes.likely)
