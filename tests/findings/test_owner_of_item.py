@@ -40,3 +40,18 @@ def test_fills_and_copies_lead_no_list(tmp_path: Path) -> None:
     todo = api.diagnose(path).to_dict()["todo"]
     assert [i["kernel_owner"] for i in todo] == [None, "runtime"]
     assert todo[1]["saved_ns"] > todo[0]["saved_ns"]  # told with its saving, and not first
+
+
+def test_a_triton_kernel_gets_tritons_words(tmp_path: Path) -> None:
+    (item,) = items(tmp_path, [("triton_poi_fused_add_0", "1")])
+    assert item["kernel_owner"] == "compiler"
+    assert any("tl.arange" in line for line in item["advice"])
+    assert not item["code"]
+    assert "cudaMallocPitch" not in " ".join(item["advice"])
+
+
+def test_a_sentence_of_several_kernels_names_the_one_it_is_of(tmp_path: Path) -> None:
+    (item,) = items(tmp_path, [("first(float*)", "2"), ("second(float*)", "1")])
+    assert item["message"].startswith("first: ")
+    (item,) = items(tmp_path, [("first(float*)", "2")])
+    assert not item["message"].startswith("first")

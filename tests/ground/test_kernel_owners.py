@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from triage.findings.owner_advice import owner_advice, table
-from triage.ground.kernel_owners import Pattern, owner_of, patterns
+from triage.ground.kernel_owners import Pattern, is_triton, owner_of, patterns
 
 OWN = (
     "reduce_kernel<512>(float*)", "transpose_naive", "kernel1", "void gemm<float>(int)", "layer_norm_kernel", "bitonicSortShared",
@@ -39,3 +39,12 @@ def test_no_owner_with_advice_is_unknown() -> None:
     assert set(table()) <= {owner for owner, _ in owners}
     assert not [(o, f) for o, families in table().items() for f in families if f and (o, f) not in owners]
     assert all(e["source"] and e["advice"] for families in table().values() for e in families.values())
+
+
+def test_triton_is_told_by_name_or_by_python_lines() -> None:
+    assert is_triton("triton_red_fused_sum_3", ())
+    assert is_triton("matmul_kernel", ["/home/me/matmul.py"])
+    assert not is_triton("matmul_kernel", ["/home/me/matmul.cu", None])
+    assert not is_triton("cudapy::__main__::add_241[abi:cw51cXTLSUwv1]", ["add.py"])
+    assert not is_triton("ampere_sgemm_128x64_tn", ["train.py"])
+    assert not is_triton("void gemm<float>(int)", ["gemm.py"])

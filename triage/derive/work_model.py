@@ -62,6 +62,12 @@ def _counted_once(
     return first(stated, counted)
 
 
+def _dram_excess(useful: Values, needed: Values, moved: Values, once: Values) -> Values:
+    """What a single pass moves beyond its requests is ECC and code, which no change to the kernel removes."""
+    asked_once = np.where((once == 1) & ~np.isnan(useful), 1.0, useful)
+    return np.clip(1 - first(over(needed, moved), asked_once), 0.0, 1.0)
+
+
 def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
     return highest(*pipes, np.where(once == 1, vram, np.nan))
 
@@ -78,9 +84,9 @@ DERIVATIONS = (
     Derivation(
         "work.dram_excess",
         (),
-        "1 - stated bytes / DRAM bytes, else 1 - bytes that global accesses asked for / DRAM bytes",
-        lambda useful, needed, moved: np.clip(1 - first(over(needed, moved), useful), 0.0, 1.0),
-        ("vram.useful_share", "work.needed_bytes", "vram.bytes"),
+        "1 - stated bytes / DRAM bytes, else 0 where every byte moves once, else 1 - bytes that global accesses asked for / DRAM bytes",
+        _dram_excess,
+        ("vram.useful_share", "work.needed_bytes", "vram.bytes", "work.counted_once"),
         ask=("vram.useful_share",),
     ),
     Derivation(

@@ -33,6 +33,9 @@ COPIES = frozenset(("timeline.bus_alone", "frame.bus_copies"))  # time of the co
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
 
 
+SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it is said first
+
+
 @dataclass(slots=True)
 class Leaders:
     """Per workload: root cause (-1: none), the rule with its evidence, and fractions of its time."""
@@ -52,6 +55,12 @@ class Leaders:
         """Enter the root causes of a block."""
         for name in ("cause", "rule", "low", "likely", "bound"):
             getattr(self, name)[rows] = getattr(block, name)
+
+    def put_where(self, mask: Masks, other: Leaders) -> None:
+        """Enter the root causes of as many workloads where the mask holds."""
+        at = np.flatnonzero(mask)
+        for name in ("cause", "rule", "low", "likely", "bound") if len(at) else ():
+            getattr(self, name)[at] = getattr(other, name)[at]
 
 
 class CauseIndex:
@@ -101,25 +110,31 @@ class CauseIndex:
         return out
 
     def lead(self, table: CauseTable, size: int) -> Leaders:
-        """The root cause of every workload: the likely saving weighed by confidence decides, then what is possible at most."""
+        """The root cause of every workload: the likely saving weighed by confidence decides, then what is possible at most.
+
+        A suspect goes before a fix only where its likely saving is more than three times as large.
+        """
+        fixes, suspects = (self._best(table, size, suspect) for suspect in (False, True))
+        ahead = (suspects.cause >= 0) & (suspects.likely > SUSPECT_FACTOR * fixes.likely)
+        fixes.put_where(ahead, suspects)
+        passing = np.flatnonzero((fixes.cause >= 0) & self.once[fixes.cause])
+        fixes.low[passing] = fixes.likely[passing] = fixes.bound[passing] = 0.0
+        return fixes
+
+    def _best(self, table: CauseTable, size: int, suspect: bool) -> Leaders:
+        """The best root of each workload among the fixes, or among the suspects."""
         out = Leaders.none(size)
         best = np.zeros(size)
         for cause, row in table.rows.items():
             if self.verdict[cause]:
                 continue
-            score = np.where(row.root, row.likely * row.sure, 0.0)
+            score = np.where(row.root & (self.is_suspect[row.rule] == suspect), row.likely * row.sure, 0.0)
             level = (score == best) & (best > 0) & (row.bound > out.bound)
-            ahead = np.flatnonzero(((score > best) | level) & (row.likely >= MIN_SAVING_SHARE))
-            if len(ahead):
-                best[ahead] = score[ahead]
-                out.cause[ahead], out.rule[ahead] = cause, row.rule[ahead]
-                out.low[ahead], out.likely[ahead], out.bound[ahead] = (
-                    row.low[ahead],
-                    row.likely[ahead],
-                    row.bound[ahead],
-                )
-        passing = np.flatnonzero((out.cause >= 0) & self.once[out.cause])
-        out.low[passing] = out.likely[passing] = out.bound[passing] = 0.0
+            out.put_where(
+                ((score > best) | level) & (row.likely >= MIN_SAVING_SHARE),
+                Leaders(np.full(size, cause, np.int16), row.rule.astype(np.int64), row.low, row.likely, row.bound),
+            )
+            best = np.where(out.cause == cause, score, best)
         return out
 
 

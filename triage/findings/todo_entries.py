@@ -10,19 +10,23 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Item
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
+from triage.document.headline import shorten_middle
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
 from triage.findings.distinct_advice import distinct
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.findings.owner_advice import owner_advice
-from triage.ground.kernel_owners import owner_of
+from triage.ground.kernel_owners import is_triton, owner_of
 from triage.ground.limiters import level
 from triage.ground.terminology import said
 from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
+# of causes without advice of their own for Triton
+TRITON = ["Autotune num_warps, num_stages and BLOCK sizes (triton.autotune over triton.Config)."]
+MAX_NAME = 40  # characters of a workload's name in a sentence
 Scope: TypeAlias = tuple[
     str, list[int], list[ItemEntry]
 ]  # (what was captured, numbers of its captures from 1, its items)
@@ -66,7 +70,10 @@ def _entry(
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
     worst = "" if item.whole else str(d.parts[item.workloads[0][0]].capture.names[item.workloads[0][1]])
     owner, theirs = owner_of(worst), owner_advice(worst)
-    advice = theirs or distinct((*f["advice"], *general(cause, d.parts[finding.part].view)))
+    view = d.parts[finding.part].view
+    if worst and is_triton(worst, (place["file"] for place in f["locations"])):
+        theirs = [*theirs[:1], *(_triton(cause, view) or TRITON)]
+    advice = theirs or distinct((*f["advice"], *general(cause, view)))
     mine = set(item.workloads)
     return {
         "rank": rank,
@@ -89,7 +96,7 @@ def _entry(
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
         "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
-        "message": f["message"],
+        "message": _of_one(worst, item, d) + f["message"],
         "action": advice[0] if advice else said(cause.meaning),
         "advice": advice,
         "code": [] if theirs else f["code"],
@@ -101,6 +108,18 @@ def _entry(
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, captured),
     }
+
+
+def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
+    """`NAME: ` before a sentence that holds for the worst of several workloads of different names."""
+    names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
+    return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""
+
+
+def _triton(cause: Cause, view: View) -> list[str]:
+    """Advice of a cause in Triton's words, which no CUDA kernel gets."""
+    facts = gpu_facts(view) | {"api": "triton"}
+    return [said(a.text) for a in cause.advice if "api" in a.where and holds(a.where, facts)]
 
 
 def general(cause: Cause, view: View) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,7 +18,8 @@ MAX_NAME = 4096  # characters; a longer name has no owner
 class Owner:
     """owner: library, framework, compiler ...; family: gemm, elementwise ...; is_aside: no work that a report should lead with.
 
-    tile: rows and columns of the output block that a matrix product's name tells, (0, 0) where it does not.
+    tile: rows and columns of the output block that a matrix product's name tells, (0, 0) where it does not. language: what it
+    was written in, "" for CUDA and its like.
     """
 
     id: str
@@ -25,6 +27,7 @@ class Owner:
     family: str
     is_aside: bool
     tile: tuple[int, int] = (0, 0)
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Pattern:
     owner: str
     family: str
     is_aside: bool
+    language: str
     example: str
 
 
@@ -52,6 +56,7 @@ def patterns() -> tuple[Pattern, ...]:
             e["owner"],
             e["family"],
             e.get("aside", False),
+            e.get("language", ""),
             e["example"],
         )
         for name, e in entries
@@ -72,8 +77,19 @@ def owner_of(kernel: str) -> Owner | None:
         if (m := p.regex.search(whole if p.reads_template else function)) is not None:
             found = m.groupdict()
             tile = (int(found.get("tm") or 0), int(found.get("tn") or 0))
-            return Owner(p.id, p.owner, p.family, p.is_aside, tile)
+            return Owner(p.id, p.owner, p.family, p.is_aside, tile, p.language)
     return None
+
+
+def is_triton(kernel: str, files: Iterable[str | None]) -> bool:
+    """True for kernels that Triton compiled: by their name, or the user's own with source lines in Python files.
+
+    Triton's symbols are plain C names; Numba and CuTe DSL, whose lines lie in Python files too, mangle theirs.
+    """
+    owner = owner_of(kernel)
+    if owner is not None and (owner.language or owner.owner != "own"):
+        return owner.language == "triton"
+    return kernel.isidentifier() and any((f or "").endswith(".py") for f in files)
 
 
 def _without_parameters(name: str) -> str:

@@ -23,6 +23,7 @@ from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
+from triage.ground.method import HIGH
 from triage.ground.phrasing import comparison, lower_first, percent, plural
 from triage.ground.terminology import said, voice
 from triage.ground.units import show
@@ -102,7 +103,7 @@ def _level(top: UnitEntry) -> str:
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
     known = f"{_level(top)} of peak"
-    if top["unit"] == "VRAM":
+    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * HIGH:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many are needed is not known"
     return f"{known}; whether its work is needed is not known"
 

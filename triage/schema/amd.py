@@ -335,6 +335,13 @@ METRICS = (
         "Share of the traced or sampled waves' life in waits for vector memory",
     ),
     Metric(
+        "waves.scratch_wait",
+        "ratio",
+        "Waves waiting for scratch",
+        "low",
+        "Share of the traced waves' life in waits for loads from scratch, by the instruction that each wait is for",
+    ),
+    Metric(
         "waves.issue_wait",
         "ratio",
         "Waves waiting to issue",

@@ -72,7 +72,7 @@ def test_kernels_with_their_waits() -> None:
     table = read(GATHER, "rocprofv3-att")
     assert list(table.names) == ["gather(float const*, int const*, float*, int)"]
     shares = {m: round(float(c.values[0]), 3) for m, c in table.columns.items()}
-    assert shares == {"waves.dependency_wait": 0.936, "waves.memory_wait": 0.821}
+    assert shares == {"waves.dependency_wait": 0.936, "waves.memory_wait": 0.821, "waves.scratch_wait": 0.0}
     assert table.locate is not None
     first, second = table.locate(0, ["gpu.time", "waves.memory_wait"])
     assert (first.file, first.line, round(first.share, 2)) == ("/home/me/src/gather.hip", 10, 0.68)
@@ -100,3 +100,11 @@ def test_damaged_listings_end_in_one_line(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 8))):
         raw[data.draw(st.integers(len(HEAD), len(raw) - 1))] = data.draw(st.sampled_from(b'0,";\n:-x9'))
     read_or_refuse(rocprofv3_att, bytes(raw))
+
+
+def test_waits_for_scratch_are_shared_with_other_loads_of_the_wait() -> None:
+    wait = Instruction(8, "s_waitcnt vmcnt(0)", 1.0, 90.0, 80.0, 0.0, "")
+    code = of("scratch_load_dword v0, off, s0", "global_load_dword v1, v[8:9], off")
+    both = Listing("k", 1, [*code.rows, wait])
+    assert places.waiting_for_scratch(both) == 40.0
+    assert places.waiting_for_scratch(Listing("k", 1, [code.rows[1], wait])) == 0.0

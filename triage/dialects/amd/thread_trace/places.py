@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from triage.capture.location import Location, Producer
 from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction, Listing
 
+SCRATCH = "scratch load"
 _LISTED = 3  # places of a kernel, and producers of a place
 _MIN_SHARE = 0.05  # of the cycles that are asked for, below which a place is not worth naming
 _MIN_AWAITED = 0.1  # of the stall at a place, below which an awaited group is not
@@ -29,8 +30,25 @@ def waiting_for_memory(row: Instruction) -> float:
     return row.stall if MEMORY & row.waits.keys() else 0.0
 
 
+def waiting_for_scratch(kernel: Listing) -> float:
+    """Cycles in waits for loads from scratch; a wait for several loads is shared by their executions."""
+    if not any(row.kind == SCRATCH for row in kernel.rows):
+        return 0.0
+    return sum(
+        wait.stall * _part(kernel, {p for counter in wait.waits for p in kernel.awaited(i, counter)})
+        for i, wait in enumerate(kernel.rows)
+        if waiting_for_memory(wait)
+    )
+
+
+def _part(kernel: Listing, awaited: set[int]) -> float:
+    hits = sum(kernel.rows[p].hits for p in awaited)
+    return sum(kernel.rows[p].hits for p in awaited if kernel.rows[p].kind == SCRATCH) / hits if hits else 0.0
+
+
 _WEIGHTS: dict[str, tuple[str, Callable[[Instruction], float]]] = {
     "waves.memory_wait": ("vector-memory waits", waiting_for_memory),
+    "waves.scratch_wait": ("vector-memory waits", waiting_for_memory),
     "waves.dependency_wait": ("waits", waiting),
     "stall.top_share": ("stall cycles", stalled),
 }
@@ -121,7 +139,7 @@ def _awaited(kernel: Listing, members: Sequence[int]) -> list[Producer]:
                 file=file,
                 line=line,
                 instructions=len(parts),
-                meaning="register spills" if kind == "scratch load" else "",
+                meaning="register spills" if kind == SCRATCH else "",
             )
         )
     return sorted((p for p in out if p.share >= _MIN_AWAITED), key=lambda p: -p.share)[:_LISTED]

@@ -9,7 +9,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd.thread_trace.listing import Instruction, Listing
-from triage.dialects.amd.thread_trace.places import Places, waiting, waiting_for_memory
+from triage.dialects.amd.thread_trace.places import Places, waiting, waiting_for_memory, waiting_for_scratch
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
@@ -41,10 +41,12 @@ _METRICS = {
     ),
 }
 
+SCRATCH_WAIT = "sum of Stall at waits for scratch_load / sum of Latency and Idle"
+
 
 def names() -> dict[str, list[str]]:
     """The waits, as shares of the waves' cycles."""
-    return {metric: ["Stall"] for metric in _METRICS}
+    return {metric: ["Stall"] for metric in (*_METRICS, "waves.scratch_wait")}
 
 
 def recognise(source: Source) -> Match | None:
@@ -74,6 +76,11 @@ def read(source: Source, options: Options) -> Table:
         part = np.array([sum(map(weight, k.rows)) for k in kernels])
         share = np.divide(part, whole, out=np.full(len(kernels), np.nan), where=whole > 0)
         table.columns[metric] = Column(share, formula, formula=formula)
+    table.columns["waves.scratch_wait"] = Column(
+        np.divide([waiting_for_scratch(k) for k in kernels], whole, out=np.full(len(kernels), np.nan), where=whole > 0),
+        SCRATCH_WAIT,
+        formula=SCRATCH_WAIT,
+    )
     table.locate = Places(kernels)
     table.quality += remarks
     return table
