@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -139,14 +139,9 @@ def command(
         window = _common.window(output)
         with writing.sink(output, colours=window["color"]) as write:
             formats.render(bundle, form, write, full=settings.full, fail_on=level, **window)
-    if form == "csv":  # a table has no place for what filters left out
-        for note in bundle.frame["notes"]:
-            complain(f"note: {note}")
     failed = [*_reached(accepted.standing(bundle.todo), level), *budgets.exceeded(bundle)]
-    if fail_on and failed:
-        complain(f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else ""))
-    elif failed:
-        complain(f"note: {'; '.join(failed)}")
+    for remark in _remarks(form, bundle.frame["notes"], fail_on, failed):
+        complain(remark)
     # a skipped file outweighs any finding: the result is incomplete
     if skipped:
         return 2
@@ -159,6 +154,15 @@ def _refuse_many(path: str) -> None:
 
     if os.path.isdir(path) and (count := len(find.gather([path]).captures)) > 1:
         raise CaptureError(f"{path}: folder with {count} captures", f"use: triage batch {path} -o OUT")
+
+
+def _remarks(form: str, notes: Sequence[str], fail_on: str | None, failed: Sequence[str]) -> Iterator[str]:
+    """What is said beside the report: of a table, which has no place for it, what filters left out; what failed."""
+    yield from (f"note: {n}" for n in notes if form == "csv")
+    if fail_on and failed:
+        yield f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else "")
+    elif failed:
+        yield f"note: {'; '.join(failed)}"
 
 
 def _opinions(diagnosis: Diagnosis, form: str, output: str | None, settings: Settings) -> None:

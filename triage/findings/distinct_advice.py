@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-SAME = 0.6  # share of the shorter line's words from which on two lines are the same measure (judged on the samples' lists)
+SAME = (
+    0.6  # share of the shorter line's words from which on two lines are the same measure (judged on the samples' lists)
+)
 LEAST = 3  # words that they share at least
 _WORD = re.compile(r"[a-z_]{4,}")
-_COMMON = frozenset("also each from have into instead less more only than that them then they this when where which with".split())
+_COMMON = frozenset(
+    "also each from have into instead less more only than that them then they this when where which with".split()
+)
 
 
 def distinct(lines: Iterable[str]) -> list[str]:

@@ -193,7 +193,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         lines += ["", "Changes"]
     steps = list(zip(doc["moved"], told, strict=True))
     for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
-        lines += _wrapped(f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m, text)}", "  ")
+        lines += _wrapped(
+            f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m, text)}", "  "
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -207,7 +209,8 @@ def _step(m: Moved, largest: str) -> str:
 def _largest(parts: Sequence[Part]) -> str:
     """`Frame / Lighting +1.03 ms`: the markers that add most to a change."""
     return ", ".join(
-        f"{short(shown(SEP.join(p['marker'])), 60)} {'+' if p['adds_ns'] > 0 else MINUS}{time(abs(p['adds_ns']))}" for p in parts
+        f"{short(shown(SEP.join(p['marker'])), 60)} {'+' if p['adds_ns'] > 0 else MINUS}{time(abs(p['adds_ns']))}"
+        for p in parts
     )
 
 

@@ -60,7 +60,11 @@ def _numbers(key: str, gaps: Sequence[DeviceGap], length_ns: float | None) -> li
             taken.append(middle)
             out.append(f'<text x="{number(middle)}%" y="13" text-anchor="middle">{n}</text>')
     drawn = "".join(out)
-    return [f'<span>longest gaps</span><svg class="marks" aria-hidden="true" focusable="false">{drawn}</svg>'] if out else []
+    return (
+        [f'<span>longest gaps</span><svg class="marks" aria-hidden="true" focusable="false">{drawn}</svg>']
+        if out
+        else []
+    )
 
 
 def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> str:
