@@ -133,6 +133,8 @@ def test_every_format_of_a_gate_and_a_trend(farm: Path) -> None:
     assert doc["of"] == "3 markers"
     assert len(doc["points"]) == 12
     cause = json.loads(verbs("gate", "--history", farm, "-f", "json").stdout)["slower"][0]["cause"]
+    (part,) = json.loads(verbs("show", "--history", farm, "-f", "json").stdout)["parts"]
+    assert part[0]["marker"] == ["Frame #", "Light"] and part[0]["adds_ns"] > 1e5
     trend = json.loads(verbs("show", cause, "--history", farm, "-f", "json").stdout)
     assert trend["of"] == "cause"
     assert trend["points"][-1]["ns"] >= trend["points"][0]["ns"] == 0

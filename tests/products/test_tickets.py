@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -422,6 +423,30 @@ def test_a_cause_that_is_accepted_is_neither_a_ticket_nor_fixed() -> None:
     assert known.cause not in {t.cause["cause"] for t in found}
     (gone,) = assign_states(found, old, b)
     assert (gone["cause"], gone["state"], gone["why"]) == (known.cause, "not checked", "accepted by the project")
+
+
+def test_nothing_is_fixed_that_was_not_judged_or_still_saves_as_much() -> None:
+    b = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle
+    old = [{**t.listing()} for t in compose.make(b)]
+    # a higher minimum, another choice of rules, a part of the capture: each leaves tickets open
+    gone = assign_states([], old, b)
+    assert {g["state"] for g in gone} == {"not checked"} and all("still saves" in g["why"] for g in gone)
+    few = replace(b, todo=[], cause_of={})
+    assert {g["state"] for g in assign_states([], old, few)} == {"fixed"}
+    few = replace(b, todo=[], cause_of={"XYZ001": "other"})
+    assert {g["why"] for g in assign_states([], old, few)} == {"rule not evaluated"}
+    few = replace(b, todo=[])
+    whole = [g for g in assign_states([], old, few, part=True) if g["state"] == "not checked"]
+    assert {g["why"] for g in whole} == {"only a part of the capture"} and all("frame" in g["workloads"] for g in whole)
+
+
+def test_a_title_fits_a_board_and_keeps_its_saving() -> None:
+    b = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle
+    item = {**next(t for t in compose.make(b)).cause, "names": ["cutlass::Kernel2<" + "long_" * 40 + ">"], "count": 3}
+    title = ticket_text.title(item)  # type: ignore[arg-type]
+    assert (
+        len(title) <= ticket_text.MAX_TITLE_CHARS and "…" in title and " + 2 more, " in title and title.endswith(" %)")
+    )
 
 
 def test_a_budget_stands_in_the_tickets_that_bring_it_under() -> None:

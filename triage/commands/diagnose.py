@@ -129,21 +129,12 @@ def command(
         with writing.sink(output, colours=window["color"]) as write:
             formats.render(bundle, form, write, full=settings.full, fail_on=level, **window)
     failed = [*_reached(accepted.standing(bundle.todo), level), *budgets.exceeded(bundle)]
-    # a table has no place for what filters left out
-    for line in (*_closing(failed, fail_on), *(f"note: {n}" for n in bundle.frame["notes"] if form == "csv")):
-        complain(line)
+    for remark in _remarks(form, bundle.frame["notes"], fail_on, failed):
+        complain(remark)
     # a skipped file outweighs any finding: the result is incomplete
     if skipped:
         return 2
     return 1 if fail_on and failed else 0
-
-
-def _closing(failed: Sequence[str], fail_on: str | None) -> Iterator[str]:
-    """What stderr says at the end of what failed, or would have."""
-    if fail_on and failed:
-        yield f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else "")
-    elif failed:
-        yield f"note: {'; '.join(failed)}"
 
 
 def _refuse_many(path: str) -> None:
@@ -152,6 +143,15 @@ def _refuse_many(path: str) -> None:
 
     if os.path.isdir(path) and (count := len(find.gather([path]).captures)) > 1:
         raise CaptureError(f"{path}: folder with {count} captures", f"use: triage batch {path} -o OUT")
+
+
+def _remarks(form: str, notes: Sequence[str], fail_on: str | None, failed: Sequence[str]) -> Iterator[str]:
+    """What is said beside the report: of a table, which has no place for it, what filters left out; what failed."""
+    yield from (f"note: {n}" for n in notes if form == "csv")
+    if fail_on and failed:
+        yield f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else "")
+    elif failed:
+        yield f"note: {'; '.join(failed)}"
 
 
 def _opinions(diagnosis: Diagnosis, form: str, output: str | None, settings: Settings) -> None:

@@ -85,12 +85,8 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: 
 def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
     """The markers that add most to a change of the frame, in its direction; start: of the level before it."""
     rows = (trend.of >= start) & (trend.of < s.at), (trend.of >= s.at) & (trend.of < s.until)
-    found = [trend.times[mine] for mine in rows]
     # a marker that is new or gone counts with all its time
-    before, after = (
-        np.nan_to_num(np.nanmedian(np.where(np.isfinite(t).any(axis=0), t, 0.0), axis=0)) if len(t) else 0.0
-        for t in found
-    )
+    before, after = (_middles(trend.times[mine]) for mine in rows)
     adds = np.sign(s.change) * (after - before)
     order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
     least = max(LEAST_PART * adds[-1], 0.0)
@@ -99,6 +95,14 @@ def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
         for m in order
         if adds[m] > least
     ]
+
+
+def _middles(times: Floats) -> Floats:
+    """Median of each marker over some runs, 0 where it did not run."""
+    ran = np.isfinite(times).any(axis=0)
+    out = np.zeros(times.shape[1])
+    out[ran] = np.nanmedian(times[:, ran], axis=0)
+    return out
 
 
 def _cause(trend: Trend, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

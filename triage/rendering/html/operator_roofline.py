@@ -46,7 +46,7 @@ def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None =
     for d in range(across[0], across[1] + 1):
         x = at_x(10.0**d)
         out.append(
-            f'<path class="axis" d="M{x:.1f} 0V{HEIGHT}"/><text class="tick" x="{x:.1f}" y="{HEIGHT + 15}" text-anchor="middle">{10.0**d:g}</text>'
+            f'<path class="axis" d="M{x:.1f} 0V{HEIGHT}"/><text class="tick" x="{x:.1f}" y="{HEIGHT + 15}" text-anchor="middle">{10.0**d:,.10g}</text>'
         )
     for d in range(up[0], up[1] + 1):
         y = at_y(10.0**d)
