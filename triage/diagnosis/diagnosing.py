@@ -131,7 +131,9 @@ class Diagnoser:
             settle(verdict, capture, whole, self.cause_index, self.book)
             if capture.table.trace is not None and capture.table.trace.command is not None:
                 # counters of a kernel that an item explains come after the item
-                capture.collect = next_step(capture.table.trace, unclaimed(verdict, capture, leaders)) or (lambda _metrics: "")
+                capture.collect = next_step(capture.table.trace, unclaimed(verdict, capture, leaders)) or (
+                    lambda _metrics: ""
+                )
         enter_copies(verdict, capture.kinds, whole, self.cause_index)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(

@@ -47,7 +47,9 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
                 "total_ns": t.ns,
                 "share": number(t.share),
                 "skip": t.skip,
-                "profile": trace.command(t.function, t.skip) if trace.command and t.skip is not None and t.name in dark else None,
+                "profile": trace.command(t.function, t.skip)
+                if trace.command and t.skip is not None and t.name in dark
+                else None,
             }
             for t in targets(trace)
         ]
@@ -103,7 +105,9 @@ def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
 def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
     capture = part.capture
     assert capture.timeline is not None
-    classes = d.gaps if capture.timeline.host is not None else []  # without calls "unknown" would be no class but all there is
+    classes = (
+        d.gaps if capture.timeline.host is not None else []
+    )  # without calls "unknown" would be no class but all there is
     start, end = capture.timeline.start, capture.timeline.end
     return {
         "name": d.name,

@@ -19,7 +19,8 @@ _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|ch
 _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
 COLLECTIVE = re.compile(
-    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce", re.IGNORECASE
+    r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
+    re.IGNORECASE,
 )
 
 

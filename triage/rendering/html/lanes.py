@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markupsafe import Markup, escape
 
+from triage.document.entries import CaptureEntry
 from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
 from triage.rendering import timeline_phrases
+from triage.rendering.escape import short
 from triage.rendering.html.bars import hatched
+from triage.rendering.queue_text import queue_lines
 
 WIDTH, ROW = 1060, 26
 LEAST = 0.05  # height of a bar that is drawn
@@ -39,6 +44,20 @@ def lanes(key: str, d: DeviceEntry) -> Markup:
         rows.append(_row(f"idle, to {percent(min(scale, 1.0))}", bars, scale))
     told = f"Device {key}: {timeline_phrases.device(d)}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
+
+
+def queues(captures: Sequence[CaptureEntry]) -> list[Markup]:
+    """Per capture with queues its rows, one per queue, with their words below."""
+    out = []
+    for c in captures:
+        if found := c.get("queues"):
+            rows = "".join(_row(short(q["name"], 16), [(q["parts"], "op-kernel", "")], 1.0) for q in found)
+            said = queue_lines([c])
+            listed = "".join(f'<p class="soft">{escape(line)}</p>' for line in said)
+            out.append(
+                Markup(f'<div class="lanes" role="img" aria-label="{escape("; ".join(said))}">{rows}</div>{listed}')
+            )
+    return out
 
 
 def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> str:
