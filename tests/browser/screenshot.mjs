@@ -1,4 +1,4 @@
-// Pictures of a report for the README: node screenshot.mjs REPORT.html OUT_PREFIX CHROMIUM. Light and dark, the first screen and the frame.
+// Pictures of a report for the README: node screenshot.mjs REPORT.html OUT_PREFIX CHROMIUM. Light and dark, the first screen, the frame and its passes.
 import { chromium } from "playwright-core";
 import { pathToFileURL } from "node:url";
 import path from "node:path";
@@ -12,5 +12,6 @@ for (const colorScheme of ["light", "dark"]) {
   await page.screenshot({ path: `${prefix}-${colorScheme}.png` });
   await page.evaluate(() => document.getElementById("time").scrollIntoView());
   await page.screenshot({ path: `${prefix}-${colorScheme}-frame.png` });
+  await page.locator("#passes").screenshot({ path: `${prefix}-${colorScheme}-passes.png` });
 }
 await browser.close();

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import diagnosis_of, run
+from tests.conftest import SAMPLES, diagnosis_of, run
 from tests.helpers import nsys
 from tests.helpers.nsys import MS, US
 from triage import api
@@ -370,3 +370,18 @@ def test_copies_in_a_list_have_no_counters_and_may_lead(tmp_path: Path) -> None:
     assert doc["frame"]["unjudged_ns"] == pytest.approx(4e6)  # the kernel; a copy engine has no counters to collect
     export.write_text(export.read_text("utf-8").replace("HtoD", "DtoD"), "utf-8")
     assert "bus-traffic" not in {i["cause"] for i in api.diagnose(export).to_dict()["todo"]}
+
+
+def test_no_profile_is_asked_of_what_an_item_explains() -> None:
+    frame = api.diagnose(str(SAMPLES / "pytorch-trace" / "training.pt.trace.json")).bundle.document["frame"]
+    softmax = next(k for k in frame["kernels"] if "SoftMax" in k["name"])
+    assert softmax["skip"] is not None and softmax["profile"] is None  # unfused attention is its item
+
+
+def test_without_calls_idle_time_has_no_classes() -> None:
+    (device,) = (
+        api.diagnose(str(SAMPLES / "rocprofv3-json" / "4711_results.json"))
+        .bundle.document["frame"]["timeline"]
+        .values()
+    )
+    assert device["idle_ns"] > 0 and device["gaps"] == [] and device["longest_gaps"]

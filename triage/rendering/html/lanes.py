@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from triage.document.entries import CaptureEntry
 from triage.document.timeline_summary import DeviceGap
 from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
 from triage.rendering import timeline_phrases
+from triage.rendering.escape import short
 from triage.rendering.html.bars import hatched, number
+from triage.rendering.queue_text import queue_lines
 
 WIDTH, ROW = 1060, 26
 NEAR = 2.2  # percent of the width: numbers nearer than that would cover each other
@@ -65,6 +68,20 @@ def _numbers(key: str, gaps: Sequence[DeviceGap], length_ns: float | None) -> li
         if out
         else []
     )
+
+
+def queues(captures: Sequence[CaptureEntry]) -> list[Markup]:
+    """Per capture with queues its rows, one per queue, with their words below."""
+    out = []
+    for c in captures:
+        if found := c.get("queues"):
+            rows = "".join(_row(short(q["name"], 16), [(q["parts"], "op-kernel", "")], 1.0) for q in found)
+            said = queue_lines([c])
+            listed = "".join(f'<p class="soft">{escape(line)}</p>' for line in said)
+            out.append(
+                Markup(f'<div class="lanes" role="img" aria-label="{escape("; ".join(said))}">{rows}</div>{listed}')
+            )
+    return out
 
 
 def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> str:

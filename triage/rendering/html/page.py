@@ -75,6 +75,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "ruled": bars.ruler,
         "interval": bars.interval,
         "lanes": lanes.lanes,
+        "queues": lanes.queues(b.view["captures"]),
         "most_ns": max(bounds, default=0.0),
         "icicle": "" if brief else drawings.icicle(b, nodes),
         "narrow": None if b.frame["timeline"] is None else drawings.too_narrow(nodes),
