@@ -30,9 +30,11 @@ $(VENV)/.extras: $(BIN)/triage pyproject.toml
 	@touch $@
 
 test: $(VENV)/.extras  ## all tests, with everything they can use
+	@$(BIN)/python -m compileall -q triage
 	$(BIN)/python -m pytest $(ARGS)
 
 quick: $(VENV)/.extras  ## the tests for each change: all but the slow ones, two minutes on two cores
+	@$(BIN)/python -m compileall -q triage
 	$(BIN)/python -m pytest $(ARGS) -m "not slow"
 
 check: $(BIN)/triage  ## tests of every rule

@@ -3,7 +3,7 @@
     python benchmarks/bench.py [--quick] [--long] [--runs 5] [--cores 1] [--only WORD]... [--out bench-out] [--resume] [--record]
 
 Prints every row as soon as it is measured and keeps it in bench-out/results-N-cores.json; `--resume` goes on with an interrupted run, row by
-row. `--long` adds a Dask cluster, ten million workloads (2.4 GB) and 10,000 captures: half an hour. `--record` writes what is
+row. `--long` adds a Dask cluster, ten million workloads (2.4 GB), 10,000 captures and a trace of 4 GB: half an hour. `--record` writes what is
 there to benchmarks/results-N-cores.json and benchmarks/README.md, as `python benchmarks/recorded.py SHEET` does.
 
 The two commands of a ratio take turns, so that a machine whose speed drifts does not decide it; a machine that others use
@@ -37,6 +37,16 @@ PEERS = {  # reading every column of a comma-delimited file; all of them use eve
     "polars": "import polars; polars.read_csv({path!r})",
     "pyarrow": "import pyarrow.csv as c; c.read_csv({path!r})",
     "duckdb": "import duckdb; duckdb.sql('create table t as from read_csv(' + repr({path!r}) + ')')",
+}
+# peer -> its package, and what reads a PyTorch trace with it
+TRACE_PEERS = {
+    "json.load": ("json", "import json; json.load(open({path!r}, encoding='utf-8'))"),
+    "orjson": ("orjson", "import orjson, pathlib; orjson.loads(pathlib.Path({path!r}).read_bytes())"),
+    "HolisticTraceAnalysis": (
+        "hta",
+        "from hta.common.trace_parser import parse_trace_dataframe as parse; from hta.configs.parser_config import ParserConfig as P\n"
+        "parse({path!r}, P.get_default_cfg())",
+    ),
 }
 # pandas steps over the tables that triage reads
 SQLITE = (
@@ -154,15 +164,32 @@ class Bench:
         timeline = self.made("nsys_sqlite", n)
         ours, theirs = [TRIAGE, "diagnose", str(timeline), "-f", "json"], python(SQLITE.format(path=str(timeline)))
         self.case(f"Nsight Systems SQLite, {n:,} kernels, -f json / read_sql of its tables", ours, theirs, None)
+
+    def traces(self) -> None:
+        """One PyTorch trace against what else reads it, then packed, against unpacking it first."""
         n = 140 // self.small
-        trace = self.made("torch_trace", n)
-        theirs = python(f"import json; json.load(open({str(trace)!r}, encoding='utf-8'))")
-        self.case(
-            f"PyTorch trace of {n:,} MB, -f json / json.load",
-            [TRIAGE, "diagnose", str(trace), "-f", "json"],
-            theirs,
-            None,
-        )
+        trace, name = self.made("torch_trace", n), f"PyTorch trace of {n:,} MB"
+        ours, took = [TRIAGE, "diagnose", str(trace), "-f", "json"], 0.0
+        for peer, (package, code) in TRACE_PEERS.items():
+            if not importlib.util.find_spec(package):
+                print(f"  {peer} is not installed: pip install {peer}")
+            elif row := self.case(f"{name}, -f json / {peer}", ours, python(code.format(path=str(trace))), None):
+                took = took or row.ours_s
+        self.figure(name, lambda: took, "s", "at most 3")
+        unpacking = f"{name}, packed, -f json / gzip -dc and the same"
+        if self.wanted(unpacking):
+            packed = trace.with_suffix(".json.gz")
+            subprocess.run(["sh", "-c", 'gzip -1c "$0" > "$1"', str(trace), str(packed)], check=True)
+            unpacked = ["sh", "-c", f'gzip -dc "$0" > "$0.json" && {TRIAGE} diagnose "$0.json" -f json', str(packed)]
+            self.case(unpacking, [TRIAGE, "diagnose", str(packed), "-f", "json"], unpacked, 1.33)
+
+    def comparison(self) -> None:
+        """Two long tables whose workloads have the same names."""
+        n = 200_000 // self.small
+        sides = [self.made("generic", n, independent) for independent in (False, True)]
+        theirs = python("; ".join(["import pandas", *(f"pandas.read_csv({str(path)!r})" for path in sides)]))
+        name = f"compare of 2 x {n:,} x 40, -f json / read_csv of both"
+        self.case(name, [TRIAGE, "compare", *map(str, sides), "-f", "json"], theirs, None)
 
     def length(self) -> None:
         """Many workloads."""
@@ -218,7 +245,7 @@ class Bench:
         self.figure(f"batch, peak memory over {many:,} captures against {few:,}", grown, "x", "at most 1.1")
 
     def long(self) -> None:
-        """What takes minutes: a Dask cluster, 10,000 captures, ten million workloads."""
+        """What takes minutes: a Dask cluster, 10,000 captures, ten million workloads, a trace of 4 GB."""
         count = 120 // self.small
         source = self.made("captures", count, 300)
         if importlib.util.find_spec("distributed"):
@@ -237,6 +264,14 @@ class Bench:
             runs=1,
         )
         self.flat(1_000 // self.small, 10_000 // self.small)
+        n = 4_000 // self.small
+        name = f"PyTorch trace of {n:,} MB, -f json"
+        if self.wanted(name):
+            command = [TRIAGE, "diagnose", str(self.made("torch_trace", n)), "-f", "json"]
+            spent: list[Spent] = []
+            self.figure(name, lambda: spent.append(once(command)) or spent[0].wall, "s", "at most 60")
+            if spent:
+                self.figure(f"{name}, peak memory", lambda: spent[0].mb / 1e3, "GB", "at most 2")
 
     def figure(self, name: str, measure: object, unit: str, target: str = "") -> float:
         """A number without a yardstick; 0 where --only leaves it out."""
@@ -279,7 +314,11 @@ def main() -> None:
     """Run every row, print the table, write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small inputs, for a look")
-    parser.add_argument("--long", action="store_true", help="also ten million workloads and 10,000 captures")
+    parser.add_argument(
+        "--long",
+        action="store_true",
+        help="also a Dask cluster, ten million workloads, 10,000 captures and a trace of 4 GB",
+    )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cores", type=int, default=0, help="processors that all commands may use; default all")
     parser.add_argument(
@@ -301,6 +340,8 @@ def main() -> None:
         bench.batch,
         bench.html,
         bench.width,
+        bench.traces,
+        bench.comparison,
         bench.length,
         *([bench.long] if options.long else []),
     ):

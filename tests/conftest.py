@@ -112,7 +112,7 @@ def checkout(folder: Path, *more: str) -> Path:
     for name in ("triage", "rules", "reports", "pyproject.toml", *more):
         source, target = ROOT / name, folder / name
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target)  # bytecode too: every run in the copy would compile the package again
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,15 @@ def rooms() -> list[tuple[str, Path]]:
     ]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A module, read once for all tests."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def foreign(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = parsed(path)
     names = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     return names | {
         (n.module or "").split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level
@@ -91,7 +99,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
     for room, path in rooms():
         if room in ("commands", "__main__"):
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 assert called not in ("print", "sys.exit", "exit", "eval", "exec", "os.system"), (
@@ -102,5 +110,5 @@ def test_only_the_command_line_prints_or_exits() -> None:
 @pytest.mark.slow
 def test_public_docstrings_are_there() -> None:
     for _, path in rooms():
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = parsed(path)
         assert ast.get_docstring(tree), path
