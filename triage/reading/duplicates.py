@@ -13,7 +13,8 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.ground.errors import BadCapture, CaptureError
+from triage.ground.errors import BadCapture
+from triage.reading.text_blocks import is_text
 
 TIMES = (2, 3, 4)  # a file that is so many times the same bytes was appended to itself
 HEADERS = 500  # lines of a file in which the header of its table is looked for
@@ -97,16 +98,6 @@ def _near(source: Source, first: int) -> Iterator[tuple[int, list[str]]]:
         near = itertools.takewhile(lambda at: at[0] <= above + HEADERS, source.numbered(above + 1))
         yield above, [text for number, text in near if number > above]
     yield 0, source.head_lines
-
-
-def is_text(source: Source) -> bool:
-    """Was it read as lines of text, rather than as a database, a report or a folder? Text may hold bytes of zero."""
-    if source.is_folder or source.record != "line":
-        return False
-    try:
-        return bool(source.encoding)
-    except CaptureError:  # binary
-        return False
 
 
 def _names_twice(source: Source, above: Sequence[str]) -> int:

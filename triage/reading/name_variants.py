@@ -11,8 +11,9 @@ import numpy as np
 from triage.capture.capture import Quality, Table
 from triage.ground.phrasing import plural
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _NAMELESS = re.compile(r"\s*|(?:row|dispatch) \d{1,9}")  # as readers call what has no name
+_NO_FUNCTION = re.compile(rf"{_NAMELESS.pattern}|\d+")
 MAX_SHOWN = 3
 
 
@@ -20,14 +21,18 @@ def key(name: str) -> str:
     """What all spellings of one name share."""
     if name.isascii() and "  " not in name and name == name.strip():
         return name.casefold()
-    text = unicodedata.normalize("NFKC", name.translate(_INVISIBLE))
+    text = unicodedata.normalize("NFKC", name.translate(INVISIBLE))
     return " ".join(text.split()).casefold()
 
 
-def nameless(table: Table) -> list[Quality]:
-    """A remark on rows without a name between rows that have one: of merged cells, only the first is exported."""
-    empty = np.fromiter((_NAMELESS.fullmatch(str(n)) is not None for n in table.names), bool, len(table))
-    if not empty.any() or empty.all():
+def nameless(table: Table, kernels: bool) -> list[Quality]:
+    """A remark on rows without a name between rows that have one: of merged cells, only the first is exported.
+
+    kernels: workloads are functions of a program, which have names that are no numbers.
+    """
+    pattern = _NO_FUNCTION if kernels else _NAMELESS
+    empty = np.fromiter((pattern.fullmatch(str(n)) is not None for n in table.names), bool, len(table))
+    if not empty.any() or (empty.all() and not kernels):
         return []
     first = int(np.argmax(empty))
     some = plural(int(empty.sum()), "row")
