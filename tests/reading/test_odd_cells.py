@@ -34,7 +34,7 @@ def test_a_whole_table_has_none(tmp_path: Path) -> None:
     [
         (1, "sort,2.5,35,", "empty-cell", "line 3: 'l2.hit_rate [%]' is empty, in 5 other rows it is not"),
         (1, "sort,2.5,,35", "empty-cell", "'sm.throughput [%]'"),
-        (3, "7,0.75,20,65.5", "odd-cell", "line 5: 'name' is '7', a number among texts"),
+        (3, "7,0.75,20,65.5", "no-name", "1 row without a name, or with a number for one (first: line 5)"),
         (4, "scan,1375,42,71.25", "far-off", "line 6: 'gpu.time [ms]' is 1375, others of its name from 1.125 to 1.5"),
         (4, "scan,1.375,0,71.25", "far-off", "'sm.throughput [%]' is 0"),
     ],

@@ -115,9 +115,13 @@ def _top(source: Source, rows: Sequence[str], before: int, headers: dict[int, st
     def agrees(row: list[str]) -> int:
         return sum(at < len(row) and row[at].strip() == h for at, h in headers.items())
 
-    near = [n for n, line in enumerate(rows[:HEADERS]) if any(h in line for h in headers.values())]
-    often = {n: agrees(cells(rows[n], source.delimiter, source.skip_space)) for n in near}
-    top = max(near, key=often.__getitem__, default=-1)
+    often: dict[int, int] = {}
+    for n, line in enumerate(rows[:HEADERS]):
+        if any(h in line for h in headers.values()):
+            often[n] = agrees(cells(line, source.delimiter, source.skip_space))
+            if often[n] == len(headers):
+                break
+    top = max(often, key=often.__getitem__, default=-1)
     return top if top >= 0 and often[top] else _names_twice(source, rows[: min(before, HEADERS)])
 
 

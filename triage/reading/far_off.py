@@ -25,7 +25,7 @@ def find(
         return
     alike: dict[Column, list[int]] = {}
     for i, key in enumerate(zip(*texts, strict=True) if texts else ((),) * len(block.rows)):
-        alike.setdefault(key, []).append(i)
+        alike.setdefault(tuple(map(_bare, key)), []).append(i)
     groups = [(np.array(rows), FAR) for rows in alike.values() if len(rows) > PEERS]
     if len(alike) > 1 and not any(map(_LONG.search, block.head)):
         groups.append((np.arange(len(block.rows)), FARTHEST))
@@ -41,9 +41,20 @@ def find(
         (k, rows), *more = departs.items()
         if len(more) == 1 and _exchanged(values, i, (k, rows), more[0]):
             one, other = block.title(columns[k]), block.title(columns[more[0][0]])
-            yield i, f": {one[:60]!r} and {other[:60]!r} may have changed places: each is among the figures of the other"
+            yield (
+                i,
+                f": {one[:60]!r} and {other[:60]!r} may have changed places: each is among the figures of the other",
+            )
         elif not more and block.title(columns[k]):
-            yield i, _said(block, columns[k], i, sorted((values[r, k], block.rows[r][columns[k]]) for r in rows if r != i))
+            yield (
+                i,
+                _said(block, columns[k], i, sorted((values[r, k], block.rows[r][columns[k]]) for r in rows if r != i)),
+            )
+
+
+def _bare(text: str) -> str:
+    """A name without the number that nvprof gives to each launch."""
+    return text.rpartition(" [")[0] if text.endswith("]") and text.rpartition(" [")[2][:-1].isdigit() else text
 
 
 def far(figures: Floats, least: float) -> Indices:
@@ -62,8 +73,8 @@ def far(figures: Floats, least: float) -> Indices:
     with np.errstate(all="ignore"):
         alone = (high <= ALIKE * second) & (least < FARTHEST)
         under = (second > 0) & np.where(low == 0, alone, second >= low * np.maximum(least, (high / second) ** 2))
-        bottom = np.where(low == 0, second, low)
-        over = (bottom > 0) & (high >= last * np.maximum(least, (last / bottom) ** 2))
+        bottom = np.where(few > 0, few, np.inf).min(axis=0)
+        over = (ordered[-3] > 0) & (high >= last * np.maximum(least, (last / bottom) ** 2))
     out[apart] = np.where(under, few.argmin(axis=0), np.where(over, few.argmax(axis=0), -1))
     return out
 

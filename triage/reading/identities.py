@@ -25,7 +25,8 @@ WHOLE = (
     "draw.count",
     "dispatch.count",
 )
-SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
+FEW = 3  # launches of a kernel, of which one may well be of another build
+SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
 # of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 256 KiB of
 # shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
 MOST_OF = {
@@ -90,8 +91,8 @@ IDENTITIES = (
 
 def check(table: Table, device: Device | None) -> list[Quality]:
     """Blank figures that contradict each other; a remark for each kind. device: with its peak of the memory, if known."""
-    if table.trace is not None:
-        return []
+    if table.trace is not None:  # of launches alone: what else it tells is known by its operations
+        return _beyond_bounds(table)
     out = []
     for one in IDENTITIES:
         values = [_measured(table, m) for m in one.metrics]
@@ -106,12 +107,30 @@ def check(table: Table, device: Device | None) -> list[Quality]:
                 out += _blank(
                     table, (metric,), np.isfinite(found) & (found != np.floor(found)), "a count that is not whole"
                 )
-    return out + _beyond_bounds(table) + _beyond_peak(table, device)
+    return out + _one_binary(table) + _beyond_bounds(table) + _beyond_peak(table, device)
 
 
 def _measured(table: Table, metric: str) -> Floats | None:
     column = table.columns.get(metric)
     return None if column is None or column.inputs else column.values
+
+
+def _one_binary(table: Table) -> list[Quality]:
+    """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
+    found = _measured(table, "launch.registers")
+    if found is None or len(table) <= FEW:
+        return []
+    rows: dict[str, list[int]] = {}
+    for i, name in enumerate(table.names):
+        rows.setdefault(str(name), []).append(i)
+    for name, some in rows.items():
+        values = found[some]
+        other = values != np.median(values)
+        if len(some) > FEW and other.sum() == 1 and not np.isnan(values).any():
+            row = some[int(np.argmax(other))]
+            said = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
+            return [Quality("contradiction", said, row, doubt=True)]
+    return []
 
 
 def _beyond_bounds(table: Table) -> list[Quality]:

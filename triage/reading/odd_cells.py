@@ -8,6 +8,7 @@ figure far from all others. A dialect names columns that its tool may leave empt
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,8 +26,11 @@ FEW = 0.05  # of a column's cells, up to which the departing ones are odd
 MOST = 5  # remarks of a capture
 SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
+SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
 FEWEST = 3  # rows that a column needs before its being all different is no chance
-_NAMELESS = re.compile(r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+")  # as spreadsheets and data frames call them
+_NAMELESS = re.compile(
+    r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
+)  # as spreadsheets and data frames call them
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
 )  # fmt: skip
@@ -39,11 +43,7 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
     blocks: the tables of each of its files.
     """
     may_lack: Collection[str] = getattr(module, "MAY_LACK", ())
-    found = [
-        one
-        for n, some in blocks.items()
-        for one in _file(table, n, some, may_lack)
-    ]
+    found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
     said = " ".join(q.message for q in table.quality) if found else ""
     return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MOST]
 
@@ -84,7 +84,13 @@ def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) ->
             empty = [i for i, c in enumerate(column) if c in BLANK]
             for i in empty if len(empty) <= most and title and title not in may_lack else ():
                 gaps.setdefault(i, []).append(at)
-            if 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
+            if title and title not in may_lack and _merged(column):
+                yield (
+                    block.lines[empty[0]],
+                    "empty-cell",
+                    f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells",
+                )
+            elif 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
                 yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
         elif (found := _floats(column)) is not None:
             figures[at] = found
@@ -95,6 +101,17 @@ def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) ->
     yield from _gaps(block, gaps)
     for i, what in far_off.find(block, figures, texts):
         yield block.lines[i], "far-off", what
+
+
+def _merged(column: Column) -> bool:
+    """Of equal texts one below the other, is only the first left?"""
+    left = [c for c in column if c not in BLANK]
+    return (
+        len(column) - len(left) > 1
+        and len(left) > len(set(left)) > 1
+        and not any(itertools.starmap(operator.eq, itertools.pairwise(left)))
+        and left[0][0].isalpha()
+    )
 
 
 def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
@@ -159,17 +176,25 @@ def _numbered(block: Block, again: int) -> bool:
 
 def _heads(block: Block) -> Iterator[_Found]:
     """Columns between others that have lost their name, or got an invisible one: their figures have found no reader."""
-    named = [bool(block.title(at)) for at in range(len(block.head))]
-    if not any(named):
-        return
-    last = max(i for i, n in enumerate(named) if n)
-    for at, title in enumerate(h.strip() for h in block.head):
-        filled = any(row[at] not in BLANK for row in block.rows)
+    titles = [h.strip() for h in block.head]
+    last = max((at for at, title in enumerate(titles) if title), default=0)
+    for at, title in enumerate(titles):
+        if title.isascii() and title and title[0] not in "CSU":
+            continue
         lost = (0 < at < last and not title) or _NAMELESS.fullmatch(title) is not None
-        if filled and lost:
-            yield 0, "lost-header", f"column {at + 1} has no name but {title!r} above {block.rows[0][at][:40]!r}: its cells were not used"
+        if lost and any(row[at] not in BLANK for row in block.rows):
+            yield (
+                0,
+                "lost-header",
+                f"column {at + 1} has no name but {title!r} above {block.rows[0][at][:40]!r}: its cells were not used",
+            )
         elif title != title.translate(name_variants.INVISIBLE):
             yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
+    if len(counters := [t for t in titles if "__" in t]) >= SORTED:
+        falls = [a for a, b in itertools.pairwise(counters) if a > b]
+        if 0 < len(falls) <= FALLS:
+            said = f"all counters but {falls[0][:60]!r} and a few others stand in alphabetical order: names may have been exchanged"
+            yield 0, "lost-header", said
 
 
 def _sum(block: Block) -> Iterator[_Found]:
