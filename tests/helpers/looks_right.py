@@ -75,14 +75,10 @@ def _gone(now: list[str], before: list[str], new: Sheet) -> str:
         return "row"
     for at, line in enumerate(now):
         if line not in before and _within([*now[:at], *now[at + 1 :]], before):
-            grid = [_cells(b, new.sep) for b in before if len(_cells(b, new.sep)) == new.width]
-            row = _cells(line, new.sep)
-            figures = [
-                (c, [g[k] for g in grid if _number(g[k]) is not None])
-                for k, c in enumerate(row)
-                if _number(c) is not None
-            ]
-            return "row" if len(row) == new.width and all(_fits(c, peers, FARTHEST) for c, peers in figures) else ""
+            row, cells = _cells(line, new.sep), [_cells(b, new.sep) for b in before]
+            columns = zip(row, *(c for c in cells if len(c) == new.width), strict=False)
+            fit = all(_fits(c, others, FARTHEST) for c, *others in columns if _number(c) is not None)
+            return "row" if fit and len(row) == new.width else ""
     return ""
 
 
