@@ -18,7 +18,7 @@ from tests.helpers.sheets import Sheet, cut
 
 PEERS, FAR, FARTHEST, ALIKE = 3, 10.0, 100.0, 2.0
 _BLANK = frozenset(("", "-", "--", "–", "null", "NULL", "None", "N/A", "n/a", "NA", "<na>", "?", "."))
-_PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?%?")
+_PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?%?", re.ASCII)
 _FOREIGN_HEAD = re.compile(r"|Column\d+|Unnamed.*")
 _Changed = list[tuple[int, int, str, str]]  # row, column, before, after
 

@@ -311,9 +311,3 @@ SPREADSHEET_KINDS: tuple[Damage, ...] = (
     swapped_cells, swapped_heads, merged_names, merged_cells, total_row, doubled_row, shifted_row, shifted_left, shifted_column, sorted_column,
     log_line, nul_bytes, lost_block,
 )  # fmt: skip
-
-# figures, names and columns that look right (SECURITY.md, out of scope): only a second figure for the same could tell
-PLAUSIBLE = frozenset(
-    ("thousandfold", "millionfold", "hundredfold", "lost_point", "zeroed", "exponent", "numbered_name", "escaped_name", "head_other", "head_empty", "head_unit",
-     "column_thousandfold", "column_rounded", "column_fraction", "column_zero", "column_empty", "column_percent", "swapped_cells", "swapped_heads", "sorted_column")
-)  # fmt: skip

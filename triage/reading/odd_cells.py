@@ -122,7 +122,8 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
 
 
 def _floats(column: Column) -> list[float] | None:
-    if column[0][0].isalpha():  # sooner seen than refused
+    # sooner seen than refused; Python reads the digits of any script
+    if column[0][0].isalpha() or not "".join(column).isascii():
         return None
     try:
         return list(map(float, column))

@@ -14,7 +14,7 @@ from triage.capture.source import Source
 from triage.ground.errors import CaptureError
 
 LARGEST = 256 << 10  # bytes of a file whose cells are looked at
-NUMBER = re.compile(r"[+-]?(?:\d[\d,.]*|\.\d+)(?:[eE][+-]?\d+)?%?")
+NUMBER = re.compile(r"[+-]?(?:\d[\d,.]*|\.\d+)(?:[eE][+-]?\d+)?%?", re.ASCII)
 Column = tuple[str, ...]
 
 
@@ -58,12 +58,16 @@ def of(file: Source) -> Iterator[Block]:
     for width, run in itertools.groupby(range(len(rows)), key=lambda i: len(rows[i])):
         at = list(run)
         top = next((i for i in at if full[i]), at[-1] + 1)
+        if width > 3 and top > at[-1] and all(rows[at[0]]):  # a header above rows of another width
+            heads.setdefault(width, rows[at[0]])
         if width < 2 or top > at[-1]:
             continue
         if top > at[0]:  # the header, rather than the units below it
             heads[width] = max(rows[at[0] : top], key=_words) if top > at[0] + 1 else rows[at[0]]
         body = [i for i in range(top, at[-1] + 1) if full[i]]  # some logs end in their header
-        yield Block(heads.get(width, ()), [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body])
+        # rows may lack the last cells, as those of Nsight Compute's details
+        head = heads.get(width) or next((h[:width] for wide, h in heads.items() if wide > width), ())
+        yield Block(head, [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body])
 
 
 def _records(file: Source) -> tuple[list[list[str]], list[int]]:
