@@ -2,7 +2,7 @@
 
 It knows nothing of the reader. Same rows, same cells, and what changed is one of these:
 - header: names in place of names, none blank, invisible or a spreadsheet's own (mislabelled columns, other units)
-- column: most figures of one column together, by figures or by nothing (scaled, rounded, sorted, zeroed, not measured)
+- column: most figures of one column, or all that have decimals, together, by figures or by nothing (scaled, rounded, sorted, zeroed, not measured)
 - figure: figures of one row, none further beyond the others of its column than ten times (a hundred times, where no other row has its
   texts) or the square of what lies between these; or with three others or fewer to be held against; a 0 where the others are not alike
 - name: a name in place of a name, neither blank nor a number
@@ -41,7 +41,11 @@ def why(old: list[str], new: Sheet) -> str:
     if len({at for _, at, *_ in changed}) == 1 and len(changed) > 1:
         moved = sorted(x for *_, x, _ in changed) == sorted(y for *_, y in changed)
         plain = all(_number(y) is not None or y in _BLANK for *_, y in changed)
-        return "column" if plain and (moved or 2 * len(changed) >= len(grid)) else ""
+        rounded = all(
+            (a := _number(x)) is not None and (b := _number(y)) is not None and abs(a - b) <= 0.5
+            for *_, x, y in changed
+        )
+        return "column" if plain and (moved or rounded or 2 * len(changed) >= len(grid)) else ""
     if len({i for i, *_ in changed}) != 1:
         return ""
     return _row(changed, grid, new)
