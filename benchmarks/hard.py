@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.helpers import fuzzing  # noqa: E402
 
+LOOKS_RIGHT = 0.03  # of the damaged exports at most
 CASES, SIGNATURES = 20_000, 50_000
 MEMORY = 4 << 30  # address space of a fuzzing process
 BLOCK = 500
@@ -175,13 +176,13 @@ def spread(seed: fuzzing.Seed, seeds: int) -> list[Any]:
 
 
 def spreadsheet(seeds: int, jobs: int, part: str) -> bool:
-    """Every kind of a spreadsheet's damage to every export; False where a kind that must be noticed was not.
+    """Every kind of a spreadsheet's damage to every export; False where one passed in silence, or too many look right.
 
-    Kinds of PLAUSIBLE figures (SECURITY.md) are counted apart: nothing but a second figure can tell them.
+    What looks right (tests/helpers/looks_right.py) is counted apart: nothing but a second figure can tell it.
     """
     from tests.conftest import CORPUS, SAMPLES
     from tests.helpers import damage as damaging
-    from tests.helpers.spreadsheet_damage import PLAUSIBLE, SPREADSHEET_KINDS
+    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
 
     began, tally = time.monotonic(), collections.Counter[tuple[str, str]]()
     number, parts = map(int, part.split("/"))
@@ -190,17 +191,17 @@ def spreadsheet(seeds: int, jobs: int, part: str) -> bool:
         for outcomes in workers.map(spread, found, [seeds] * len(found)):
             for o in outcomes:
                 tally[o.kind, o.how] += 1
-                if o.how == "silent" and o.kind not in PLAUSIBLE:
+                if o.how == "silent":
                     print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
-    hows = ("refused", "remarked", "same", "missing", "silent")
+    hows = ("refused", "remarked", "same", "missing", "right", "silent")
     for kind in (k.__name__ for k in SPREADSHEET_KINDS):
         told = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
-        print(f"  {kind:24} {told}{' (plausible)' if kind in PLAUSIBLE else ''}")
+        print(f"  {kind:24} {told}")
     every = {how: sum(n for (_, h), n in tally.items() if h == how) for how in hows}
-    silent = sum(n for (kind, how), n in tally.items() if how == "silent" and kind not in PLAUSIBLE)
+    right = every["right"] / max(1, sum(every.values()))
     print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(SPREADSHEET_KINDS)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
-          f"{', '.join(f'{n:,} {how}' for how, n in every.items())}; {silent} silent beside plausible figures; {time.monotonic() - began:.0f} s")  # fmt: skip
-    return not silent
+          f"{', '.join(f'{n:,} {how}' for how, n in every.items())}; {right:.1%} look right; {time.monotonic() - began:.0f} s")  # fmt: skip
+    return not every["silent"] and right <= LOOKS_RIGHT
 
 
 def strangers(race: float) -> bool:

@@ -12,14 +12,14 @@ import hashlib
 import random
 import re
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tests.helpers import fuzzing
+from tests.helpers import fuzzing, looks_right
+from tests.helpers.sheets import NUMBER, Sheet, count, sheet
 from triage.capture.capture import Capture
 from triage.ground.errors import TriageError
 from triage.reading import reader
@@ -28,72 +28,13 @@ from triage.reading import reader
 DAMAGE = frozenset(
     ("rows-set-aside", "rows-left-out", "not-a-number", "not-finite", "foreign-unit", "impossible-value", "damaged-timestamps", "no-last-line-end",
      "unit-not-understood", "own-unit", "no-duration", "companion-left-out", "ambiguous-counter",
-     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree", "empty-cell", "odd-cell", "far-off")
+     "repeated-rows", "total-row", "contradiction", "name-spelling", "no-name", "tables-left-out", "calls-by-table", "columns-disagree", "empty-cell", "odd-cell", "far-off", "lost-header")
 )  # fmt: skip
 
 SEEDS = 20  # of every kind on every export
-_NUMBER = re.compile(r'\s*"?\s*[+-]?\d+(?:\.\d+)?\s*"?\s*\Z')
 _SHAPE = re.compile(
     r'\s*"?\s*(?!0x)[({]?\s*\d+(?:\s*[ x,;]\s*\d+){1,2}\s*[)}]?\s*"?\s*\Z'
 )  # `(256, 1, 1)`, `4096 x 4096`
-
-
-@dataclass(slots=True)
-class Sheet:
-    """A text table cut into raw cells, quotes and all. head: number of its header line; body: of lines with numbers."""
-
-    lines: list[str]
-    sep: str
-    width: int
-    head: int
-    body: list[int]
-    encoding: str = "utf-8"
-
-    def cells(self, line: int) -> list[str]:
-        """The cells of a line as they stand."""
-        return cut(self.lines[line].rstrip("\r"), self.sep)
-
-    def put(self, line: int, cells: list[str]) -> None:
-        """New cells for a line."""
-        end = "\r" if self.lines[line].endswith("\r") else ""
-        self.lines[line] = self.sep.join(cells) + end
-
-    def bytes(self) -> bytes:
-        """The whole file."""
-        return "\n".join(self.lines).encode(self.encoding, "surrogateescape")
-
-
-def cut(line: str, sep: str) -> list[str]:
-    """Raw cells of a line, separators within quotes left alone."""
-    if '"' not in line or sep == "\t":
-        return line.split(sep)
-    return re.findall(rf'((?:[^"{re.escape(sep)}]|"[^"]*(?:"|\Z))*)(?:{re.escape(sep)}|\Z)', line)[: _count(line, sep)]
-
-
-def _count(line: str, sep: str) -> int:
-    return re.sub(r'"[^"]*"', "", line).count(sep) + 1
-
-
-def sheet(data: bytes) -> Sheet | None:
-    """The table of an export; None where it is none, or binary."""
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    if encoding == "utf-8" and (b"\0" in data[:4096] or data[:1] in b"{["):  # binary, or JSON
-        return None
-    lines = data.removeprefix(b"\xef\xbb\xbf").decode(encoding, "surrogateescape").split("\n")
-    best: tuple[int, str, int] = (0, "", 0)
-    for sep in ",;\t|":
-        counts = Counter(_count(line, sep) for line in lines if line.strip())
-        counts.pop(1, None)
-        if counts:
-            width, times = counts.most_common(1)[0]
-            best = max(best, (times * (width - 1), sep, width))
-    _, sep, width = best
-    if not sep:
-        return None
-    fits = [i for i, line in enumerate(lines) if _count(line, sep) == width]
-    body = [i for i in fits[1:] if any(_NUMBER.match(c) for c in cut(lines[i], sep))]
-    table = 2 * len(fits) > sum(bool(line.strip()) for line in lines)  # else text that holds commas
-    return Sheet(lines, sep, width, fits[0], body, encoding) if body and table else None
 
 
 Damage = Callable[[Sheet, random.Random], bool]  # False: this export offers no place for it
@@ -101,7 +42,7 @@ Damage = Callable[[Sheet, random.Random], bool]  # False: this export offers no 
 
 def _numeric(s: Sheet, r: random.Random, line: int, pattern: str = r"\d") -> int:
     """A cell of a line that holds a number, or sizes along axes, in which a pattern stands, -1 for none."""
-    found = [i for i, c in enumerate(s.cells(line)) if (_NUMBER.match(c) or _SHAPE.match(c)) and re.search(pattern, c)]
+    found = [i for i, c in enumerate(s.cells(line)) if (NUMBER.match(c) or _SHAPE.match(c)) and re.search(pattern, c)]
     return r.choice(found) if found else -1
 
 
@@ -182,10 +123,10 @@ def text_cell(s: Sheet, r: random.Random) -> bool:
 
 def extra_column(s: Sheet, r: random.Random) -> bool:
     """A first column nobody asked for, as data-frame libraries write their row numbers."""
-    if any(map(_NUMBER.match, s.cells(s.head))):  # no header: rows of several widths
+    if any(map(NUMBER.match, s.cells(s.head))):  # no header: rows of several widths
         return False
     name = r.choice(("", "index", "Unnamed: 0", "#"))
-    wide = [i for i in range(s.head, len(s.lines)) if _count(s.lines[i], s.sep) == s.width]
+    wide = [i for i in range(s.head, len(s.lines)) if count(s.lines[i], s.sep) == s.width]
     for n, i in enumerate(wide):
         quote = '"' if s.lines[i].startswith('"') else ""
         s.put(i, [f"{quote}{name if i == s.head else n - 1}{quote}", *s.cells(i)])
@@ -194,12 +135,12 @@ def extra_column(s: Sheet, r: random.Random) -> bool:
 
 def reordered_columns(s: Sheet, r: random.Random) -> bool:
     """The same columns in another order."""
-    if any(map(_NUMBER.match, s.cells(s.head))):
+    if any(map(NUMBER.match, s.cells(s.head))):
         return False
     order = list(range(s.width))
     r.shuffle(order)
     for i in range(s.head, len(s.lines)):
-        if _count(s.lines[i], s.sep) == s.width:
+        if count(s.lines[i], s.sep) == s.width:
             cells = s.cells(i)
             s.put(i, [cells[c] for c in order])
     return True
@@ -217,7 +158,7 @@ def not_finite(s: Sheet, r: random.Random) -> bool:
 
 def appended(s: Sheet, r: random.Random) -> bool:
     """The export once more behind itself, with its header or without, as `>>` does; not of a figure or two."""
-    if len({c for i in s.body for c in s.cells(i) if _NUMBER.match(c)} - {"0", "1"}) < 6:
+    if len({c for i in s.body for c in s.cells(i) if NUMBER.match(c)} - {"0", "1"}) < 6:
         return False
     start = r.choice((0, s.head, s.body[0]))
     while s.lines and not s.lines[-1].strip():
@@ -228,7 +169,7 @@ def appended(s: Sheet, r: random.Random) -> bool:
 
 def header_again(s: Sheet, r: random.Random) -> bool:
     """The header once more between the rows, as it is where several exports were put together."""
-    if any(map(_NUMBER.match, s.cells(s.head))):
+    if any(map(NUMBER.match, s.cells(s.head))):
         return False
     s.lines.insert(r.choice(s.body[1:] or s.body), s.lines[s.head])
     return True
@@ -252,7 +193,7 @@ def other_header(s: Sheet, r: random.Random) -> bool:
     cells[at] = re.sub(r"(?<=[(\[])(ms|us|ns|%)(?=[)\]])", another, cells[at])
     for i in (i for i in s.body if i >= below):
         row = s.cells(i)
-        if not _NUMBER.match(row[at]):
+        if not NUMBER.match(row[at]):
             return False
         row[at] = f"{float(row[at].strip(chr(34) + ' ')) * factor:.12g}"
         s.put(i, row)
@@ -263,10 +204,10 @@ def other_header(s: Sheet, r: random.Random) -> bool:
 
 def blank_column(s: Sheet, r: random.Random) -> bool:
     """An empty last column, as spreadsheets leave it behind."""
-    if any(map(_NUMBER.match, s.cells(s.head))):
+    if any(map(NUMBER.match, s.cells(s.head))):
         return False
     for i in range(s.head, len(s.lines)):
-        if _count(s.lines[i], s.sep) == s.width:
+        if count(s.lines[i], s.sep) == s.width:
             s.put(i, [*s.cells(i), ""])
     return True
 
@@ -282,17 +223,17 @@ def doubled_column(s: Sheet, r: random.Random) -> bool:
     line = r.choice(s.body)
     at = _numeric(s, r, line)
     head = [c.strip('" \r') for c in s.cells(s.head) if c.strip()]
-    if at < 0 or any(map(_NUMBER.match, s.cells(s.head))):
+    if at < 0 or any(map(NUMBER.match, s.cells(s.head))):
         return False
     # GPU Trace has a column of each name for each frame: once more is the layout of another number of them
     if len(set(head)) == 2 < len(head):
         return False
     first = r.random() < 0.5
     for i in range(s.head, len(s.lines)):
-        if _count(s.lines[i], s.sep) == s.width:
+        if count(s.lines[i], s.sep) == s.width:
             cells = s.cells(i)
             other = cells[at]
-            if i != s.head and _NUMBER.match(other):
+            if i != s.head and NUMBER.match(other):
                 quote = '"' if other.strip().startswith('"') else ""
                 other = f"{quote}{float(other.strip(chr(34) + ' ')) * 0.37 + 1:.6g}{quote}"
             cells.insert(at if first else len(cells), other)
@@ -401,7 +342,10 @@ def only_missing(a: Read, b: Read) -> bool:
 
 @dataclass(slots=True)
 class Outcome:
-    """How one damaged export was taken: `refused`, `remarked`, `same`, `missing` (see only_missing) or `silent`, and what changed."""
+    """How one damaged export was taken, and what changed.
+
+    `refused`, `remarked`, `same`, `missing` (see only_missing), `right` (changed, but see looks_right), or `silent`.
+    """
 
     label: str
     kind: str
@@ -429,11 +373,19 @@ def shared(seeds: list[fuzzing.Seed]) -> dict[str, tuple[Damage, ...]]:
     }
 
 
+def unpacked(data: bytes) -> bytes:
+    """Without gz, where it can be unpacked: the corpus holds cut files as well."""
+    try:
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except EOFError:
+        return data
+
+
 def campaign(
     seed: fuzzing.Seed, folder: Path, seeds: int = SEEDS, kinds: tuple[Damage, ...] = KINDS
 ) -> Iterator[Outcome]:
     """Every kind of damage to one export, `seeds` times each; nothing where no dialect reads it undamaged."""
-    files = {n: gzip.decompress(d) if d[:2] == b"\x1f\x8b" else d for n, d in seed.files.items()}
+    files = {n: unpacked(d) for n, d in seed.files.items()}
     main = seed.main.removesuffix(".gz")
     files = {n.removesuffix(".gz"): d for n, d in files.items()}
     whole = taken(fuzzing.lay(fuzzing.Case(seed.label, files, main), folder))
@@ -446,6 +398,7 @@ def campaign(
             r = random.Random(f"{seed.label} {kind.__name__} {number}")
             name = main or r.choice(tables)
             s = sheet(files[name])
+            before = list(s.lines) if s else []
             if s is None or not kind(s, r):
                 continue
             data = s.bytes()
@@ -460,6 +413,8 @@ def campaign(
             elif got.remarks - whole.remarks:
                 yield Outcome(seed.label, kind.__name__, number, "remarked")
             else:
-                how = "missing" if not set(kinds) <= set(KINDS) and only_missing(whole, got) else "silent"
-                yield Outcome(seed.label, kind.__name__, number, how, what)
+                strange = not set(kinds) <= set(KINDS)
+                right = looks_right.why(before, s) if strange else ""
+                how = "missing" if strange and only_missing(whole, got) else "right" if right else "silent"
+                yield Outcome(seed.label, kind.__name__, number, how, f"{right}: {what}" if right else what)
     shutil.rmtree(folder, ignore_errors=True)

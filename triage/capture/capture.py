@@ -79,6 +79,21 @@ class Decision(NamedTuple):
     why: str
 
 
+class Rows(NamedTuple):
+    """What became of the rows with figures in the file that a table stands in: the next four together are `file`.
+
+    read: rows of the table. merged: read into one of these, as a counter per line. left_out: set aside, with a remark. other: of
+    another kind (units, another table), or summed by the reader. untimed: of those read, without a time.
+    """
+
+    file: int
+    read: int
+    merged: int
+    left_out: int
+    other: int
+    untimed: int
+
+
 @dataclass(slots=True)
 class Table:
     """What a dialect hands over: one row per range (launch, marker instance, event).
@@ -94,7 +109,8 @@ class Table:
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
     the exports of a dialect differ in them. made_with: what `collect` says for the run that made the capture, where it states
     its settings: run again, it gives nothing new. versions: of the driver and the profiler, where the export names them.
-    queues: span in ns and what each queue did, where work is known by queue.
+    queues: span in ns and what each queue did, where work is known by queue. excluded: lines of the first file that were set
+    aside. accounted: what became of all its lines, where it is a small text.
     """
 
     dialect: str
@@ -126,6 +142,8 @@ class Table:
     selection: str = ""  # which of the workloads --marker left
     made_with: frozenset[str] = frozenset()
     versions: dict[str, str] = field(default_factory=dict)
+    excluded: frozenset[int] = frozenset()
+    accounted: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.names)

@@ -47,6 +47,7 @@ class CaptureEntry(TypedDict):
     frames: FramesEntry | None
     unmapped: list[str]
     notes: list[str]
+    accounted: NotRequired[dict[str, int]]
     isolated: NotRequired[bool]
     queue_span_ns: NotRequired[float | None]
     queues: NotRequired[list[QueueEntry]]

@@ -33,6 +33,9 @@ def capture(part: Part, many: bool) -> CaptureEntry:
         "unmapped": list(c.table.unmapped),
         "notes": list(c.notes),
     }
+    rows = c.table.accounted
+    if rows and (rows.file != rows.read or rows.untimed):
+        entry["accounted"] = rows._asdict()
     if c.table.isolated:
         entry["isolated"] = True
     span, lanes = c.table.queues

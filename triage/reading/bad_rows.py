@@ -39,6 +39,8 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
             if against:
                 source = source.without(table.files[0].path, against)
                 continue
+        aside = found[source.path].lines if source.path in found else {}
+        table.excluded = frozenset((*aside, *sums, *(against or {})))
         table.quality += contradictions.remark(against or {})
         table.quality += [_remark(e, e.path == source.path) for e in found.values()]
         table.quality += duplicates.remarks(table) + [_total(line, name) for line, name in sums.items()]

@@ -13,7 +13,8 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.ground.errors import BadCapture, CaptureError
+from triage.ground.errors import BadCapture
+from triage.reading.text_blocks import is_text
 
 TIMES = (2, 3, 4)  # a file that is so many times the same bytes was appended to itself
 HEADERS = 500  # lines of a file in which the header of its table is looked for
@@ -99,16 +100,6 @@ def _near(source: Source, first: int) -> Iterator[tuple[int, list[str]]]:
     yield 0, source.head_lines
 
 
-def is_text(source: Source) -> bool:
-    """Was it read as lines of text, rather than as a database, a report or a folder? Text may hold bytes of zero."""
-    if source.is_folder or source.record != "line":
-        return False
-    try:
-        return bool(source.encoding)
-    except CaptureError:  # binary
-        return False
-
-
 def _names_twice(source: Source, above: Sequence[str]) -> int:
     """The first of some lines that may be a header with a name twice, -1 for none: of a table whose figures stand under no name of theirs."""
     for n, line in enumerate(above):
@@ -124,9 +115,13 @@ def _top(source: Source, rows: Sequence[str], before: int, headers: dict[int, st
     def agrees(row: list[str]) -> int:
         return sum(at < len(row) and row[at].strip() == h for at, h in headers.items())
 
-    near = [n for n, line in enumerate(rows[:HEADERS]) if any(h in line for h in headers.values())]
-    often = {n: agrees(cells(rows[n], source.delimiter, source.skip_space)) for n in near}
-    top = max(near, key=often.__getitem__, default=-1)
+    often: dict[int, int] = {}
+    for n, line in enumerate(rows[:HEADERS]):
+        if any(h in line for h in headers.values()):
+            often[n] = agrees(cells(line, source.delimiter, source.skip_space))
+            if often[n] == len(headers):
+                break
+    top = max(often, key=often.__getitem__, default=-1)
     return top if top >= 0 and often[top] else _names_twice(source, rows[: min(before, HEADERS)])
 
 

@@ -25,6 +25,20 @@ WHOLE = (
     "draw.count",
     "dispatch.count",
 )
+FEW = 3  # launches of a kernel, of which one may well be of another build
+SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
+# of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 256 KiB of
+# shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
+MOST_OF = {
+    "launch.registers": 512.0,
+    "launch.block_size": 4096.0,
+    **dict.fromkeys(("launch.shared", "launch.shared_static", "launch.shared_dynamic", "launch.shared_driver"), 1048576.0),
+    "launch.shared_config": 1048576.0,
+    "sm.active_warps": 80.0,
+    "warp.active_per_scheduler": 20.0,
+    "warp.threads_per_inst": 128.0,
+    "launch.wave_size": 128.0,
+}  # fmt: skip
 PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 
@@ -42,6 +56,10 @@ def _slots(warps: Floats, occupancy: Floats) -> Floats:
     slots = warps / occupancy
     nearest: Floats = np.min([np.abs(slots / n - 1) for n in WARP_SLOTS], axis=0)
     return 1 + nearest
+
+
+def _part(active: Floats, elapsed: Floats) -> Floats:
+    return np.maximum(active / elapsed, 1.0)
 
 
 IDENTITIES = (
@@ -64,13 +82,17 @@ IDENTITIES = (
         "bytes are not bandwidth times time",
     ),
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0.03, "active warps and occupancy are of no SM"),
+    *(
+        Identity((active, "sm.cycles_elapsed"), _part, 0.25, "more active cycles than cycles")
+        for active in ("sm.cycles_active", "smsp.cycles_active", "l1tex.cycles_active")
+    ),
 )
 
 
 def check(table: Table, device: Device | None) -> list[Quality]:
     """Blank figures that contradict each other; a remark for each kind. device: with its peak of the memory, if known."""
-    if table.trace is not None:
-        return []
+    if table.trace is not None:  # of launches alone: what else it tells is known by its operations
+        return _beyond_bounds(table)
     out = []
     for one in IDENTITIES:
         values = [_measured(table, m) for m in one.metrics]
@@ -85,12 +107,43 @@ def check(table: Table, device: Device | None) -> list[Quality]:
                 out += _blank(
                     table, (metric,), np.isfinite(found) & (found != np.floor(found)), "a count that is not whole"
                 )
-    return out + _beyond_peak(table, device)
+    return out + _one_binary(table) + _beyond_bounds(table) + _beyond_peak(table, device)
 
 
 def _measured(table: Table, metric: str) -> Floats | None:
     column = table.columns.get(metric)
     return None if column is None or column.inputs else column.values
+
+
+def _one_binary(table: Table) -> list[Quality]:
+    """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
+    found = _measured(table, "launch.registers")
+    if found is None or len(table) <= FEW:
+        return []
+    rows: dict[str, list[int]] = {}
+    for i, name in enumerate(table.names):
+        rows.setdefault(str(name), []).append(i)
+    for name, some in rows.items():
+        values = found[some]
+        other = values != np.median(values)
+        if len(some) > FEW and other.sum() == 1 and not np.isnan(values).any():
+            row = some[int(np.argmax(other))]
+            said = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
+            return [Quality("contradiction", said, row, doubt=True)]
+    return []
+
+
+def _beyond_bounds(table: Table) -> list[Quality]:
+    """Counts that no launch has: of nothing at all, or of more than any SM holds."""
+    out = []
+    for metric in SOME:
+        if (found := _measured(table, metric)) is not None:
+            out += _blank(table, (metric,), found == 0, "a count of 0")
+    for metric, most in MOST_OF.items():
+        if (found := _measured(table, metric)) is not None:
+            with np.errstate(invalid="ignore"):
+                out += _blank(table, (metric,), found > most, "more than any device has")
+    return out
 
 
 def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:

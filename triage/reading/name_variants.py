@@ -11,8 +11,8 @@ import numpy as np
 from triage.capture.capture import Quality, Table
 from triage.ground.phrasing import plural
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
-_NAMELESS = re.compile(r"\s*|(?:row|dispatch) \d{1,9}")  # as readers call what has no name
+INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_NAMELESS = re.compile(r"\s*|(?:row|dispatch|launch) \d{1,9}")  # as readers call what has no name
 MAX_SHOWN = 3
 
 
@@ -20,18 +20,24 @@ def key(name: str) -> str:
     """What all spellings of one name share."""
     if name.isascii() and "  " not in name and name == name.strip():
         return name.casefold()
-    text = unicodedata.normalize("NFKC", name.translate(_INVISIBLE))
+    text = unicodedata.normalize("NFKC", name.translate(INVISIBLE))
     return " ".join(text.split()).casefold()
 
 
-def nameless(table: Table) -> list[Quality]:
-    """A remark on rows without a name between rows that have one: of merged cells, only the first is exported."""
+def nameless(table: Table, kernels: bool) -> list[Quality]:
+    """A remark on rows without a name, or with a number for one: of merged cells, only the first is exported.
+
+    kernels: workloads are functions of a program, all of which have names.
+    """
     empty = np.fromiter((_NAMELESS.fullmatch(str(n)) is not None for n in table.names), bool, len(table))
-    if not empty.any() or empty.all():
+    if not kernels and empty.all():
+        empty[:] = False
+    empty |= np.fromiter((str(n).isdigit() for n in table.names), bool, len(table))
+    if not empty.any():
         return []
     first = int(np.argmax(empty))
     some = plural(int(empty.sum()), "row")
-    said = f"{some} without a name (first: line {table.line(first)}): merged cells, or a lost one; listed by themselves"
+    said = f"{some} without a name, or with a number for one (first: line {table.line(first)}): merged cells, or a lost one; listed by themselves"
     return [Quality("no-name", said, first)]
 
 

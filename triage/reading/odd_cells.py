@@ -8,69 +8,90 @@ figure far from all others. A dialect names columns that its tool may leave empt
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from triage import dialects
+from triage.capture.arrays import Floats
 from triage.capture.capture import Quality, Table
-from triage.capture.source import Source
 from triage.ground.phrasing import plural
-from triage.reading import duplicates, name_variants, text_blocks
+from triage.reading import duplicates, far_off, name_variants
 from triage.reading.text_blocks import NUMBER, Block, Column
 
-LARGEST = 256 << 10  # bytes of a file whose cells are looked at: its head, which is at hand
 FEW = 0.05  # of a column's cells, up to which the departing ones are odd
 MOST = 5  # remarks of a capture
-PEERS = 3  # other figures of a column that one can be far from
-FAR = 10.0  # times as large as the next one of its name, and the square of what lies between the others
-FARTHEST = 100.0  # the same among figures of other names, which differ by their work
-ALIKE = 2.0  # times, within which figures are so alike that a single 0 is none of them
 SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
+SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
+FEWEST = 3  # rows that a column needs before its being all different is no chance
+_NAMELESS = re.compile(
+    r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
+)  # as spreadsheets and data frames call them
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
 )  # fmt: skip
-_LONG = re.compile("metric name|counter_?name|^metric$", re.IGNORECASE)  # of a column above figures of several units
 _Found = tuple[int, str, str]  # line, check, what
 
 
-def check(module: dialects.Dialect, table: Table) -> list[Quality]:
-    """Remarks on the odd cells and rows of a table's text files, but for what other remarks name by its line."""
+def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[Block]]) -> list[Quality]:
+    """Remarks on the odd cells and rows of a table's text files, but for what other remarks name by its line.
+
+    blocks: the tables of each of its files.
+    """
     may_lack: Collection[str] = getattr(module, "MAY_LACK", ())
-    found = [
-        one
-        for file in table.files
-        if file.size <= LARGEST and duplicates.is_text(file) and file.head[:1] not in b"{["  # JSON has no columns
-        for one in _file(file, may_lack, "" if len(table.files) == 1 else f" of {file.name}")
-    ]
+    found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
     said = " ".join(q.message for q in table.quality) if found else ""
     return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MOST]
 
 
-def _file(file: Source, may_lack: Collection[str], name: str) -> Iterator[_Found]:
-    for block in text_blocks.of(file):
-        for line, check, what in (*_cells(block, may_lack), *_twice(block), *_sum(block)):
+def _file(table: Table, n: int, blocks: Sequence[Block], may_lack: Collection[str]) -> Iterator[_Found]:
+    name = "" if len(table.files) == 1 else f" of {table.files[n].name}"
+    for block in blocks:
+        for line, check, what in (*_cells(block, _known(table, n, block), may_lack), *_twice(block), *_sum(block)):
             yield line, check, f"line {line}{name}{what}"
+        yield from _heads(block)
 
 
-def _cells(block: Block, may_lack: Collection[str]) -> Iterator[_Found]:
+def _known(table: Table, n: int, block: Block) -> dict[int, Floats]:
+    """Columns of a block whose figures a dialect has read already, all of them and one for each row."""
+    if len(table) != len(block.lines) or any(table.line(i) != line for i, line in enumerate(block.lines)):
+        return {}
+    return {
+        c.column - 1: c.values
+        for c in (*table.columns.values(), *table.raw.values())
+        if c.file == n and c.column and c.lines is None and not c.formula and not np.isnan(c.values).any()
+    }
+
+
+def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) -> Iterator[_Found]:
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
     """
     gaps: dict[int, list[int]] = {}
     texts: list[Column] = []
-    figures: dict[int, list[float]] = {}
+    figures: dict[int, Sequence[float] | Floats] = dict(known)
     most = max(1, int(FEW * len(block.rows)))
     for at, column in enumerate(zip(*block.rows, strict=True)):
-        if column.count(column[0]) == len(column) and column[0] not in BLANK:
+        if at in known or (column.count(column[0]) == len(column) and column[0] not in BLANK):
             continue
         title = block.title(at)  # where each line ends in a delimiter, the last column has none
         if not BLANK.isdisjoint(column):
             empty = [i for i, c in enumerate(column) if c in BLANK]
             for i in empty if len(empty) <= most and title and title not in may_lack else ():
                 gaps.setdefault(i, []).append(at)
+            if title and title not in may_lack and _merged(column):
+                yield (
+                    block.lines[empty[0]],
+                    "empty-cell",
+                    f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells",
+                )
+            elif 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
+                yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
         elif (found := _floats(column)) is not None:
             figures[at] = found
         else:
@@ -78,7 +99,19 @@ def _cells(block: Block, may_lack: Collection[str]) -> Iterator[_Found]:
             if title and title not in may_lack:
                 yield from _text(block, title, column, most)
     yield from _gaps(block, gaps)
-    yield from _far_off(block, figures, texts)
+    for i, what in far_off.find(block, figures, texts):
+        yield block.lines[i], "far-off", what
+
+
+def _merged(column: Column) -> bool:
+    """Of equal texts one below the other, is only the first left?"""
+    left = [c for c in column if c not in BLANK]
+    return (
+        len(column) - len(left) > 1
+        and len(left) > len(set(left)) > 1
+        and not any(itertools.starmap(operator.eq, itertools.pairwise(left)))
+        and left[0][0].isalpha()
+    )
 
 
 def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
@@ -89,7 +122,8 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
 
 
 def _floats(column: Column) -> list[float] | None:
-    if column[0][0].isalpha():  # sooner seen than refused
+    # sooner seen than refused; Python reads the digits of any script
+    if column[0][0].isalpha() or not "".join(column).isascii():
         return None
     try:
         return list(map(float, column))
@@ -101,63 +135,14 @@ def _floats(column: Column) -> list[float] | None:
         return None
 
 
-def _far_off(block: Block, figures: dict[int, list[float]], texts: Sequence[Column]) -> Iterator[_Found]:
-    """Figures far from those of rows that are alike in all their texts (launches of one kernel), or from all others."""
-    if len(block.rows) <= PEERS:
-        return
-    alike: dict[Column, list[int]] = {}
-    for i, key in enumerate(zip(*texts, strict=True) if texts else ((),) * len(block.rows)):
-        alike.setdefault(key, []).append(i)
-    groups = [(rows, FAR) for rows in alike.values() if len(rows) > PEERS]
-    if len(alike) > 1 and not any(map(_LONG.search, block.head)):
-        groups.append((list(range(len(block.rows))), FARTHEST))
-    found: dict[int, list[tuple[int, list[int]]]] = {}
-    for at, values in figures.items():
-        for rows, least in groups:
-            place = far([values[i] for i in rows] if len(rows) < len(values) else values, least)
-            if place >= 0:
-                found.setdefault(rows[place], []).append((at, rows))
-                break
-    for i, departs in found.items():
-        (at, rows), *more = departs
-        if more or not block.title(at):
-            continue
-        near = sorted((figures[at][r], block.rows[r][at]) for r in rows if r != i)
-        span = f"from {near[0][1]} to {near[-1][1]}" if near[0] != near[-1] else near[0][1]
-        who = "all others" if len(rows) == len(block.rows) else "others of its name"
-        yield block.lines[i], "far-off", f": {block.title(at)[:60]!r} is {block.rows[i][at][:40]}, {who} {span}"
-
-
-def _squared(ratio: float) -> float:
-    return ratio * ratio  # infinite where a power would raise
-
-
-def far(figures: Sequence[float], least: float) -> int:
-    """Which of some figures is much farther from all others than they are from each other, -1 for none.
-
-    least: how many times as large, or as small, as the next one; among figures of one name a single 0 is far as well.
-    """
-    low, high = min(figures), max(figures)
-    if low < 0 or (low > 0 and high < least * low) or high == 0:
-        return -1
-    ordered = sorted(figures)
-    second, last = ordered[1], ordered[-2]
-    if second > 0 and (
-        high <= ALIKE * second and least < FARTHEST if low == 0 else second >= low * max(least, _squared(high / second))
-    ):
-        return figures.index(low)
-    bottom = low or second
-    return figures.index(high) if bottom > 0 and high >= last * max(least, _squared(last / bottom)) else -1
-
-
 def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Found]:
     """A number among texts, a text among numbers, another spelling of a text."""
-    often = Counter(column)
+    often = Counter(c for c in column if c not in BLANK)
     numbers = {c for c in often if NUMBER.fullmatch(c)}
-    count = sum(often[c] for c in numbers)
-    if count and min(count, len(column) - count) <= most and count < len(column):
-        fewer = 2 * count <= len(column)
-        i = next(i for i, c in enumerate(column) if (c in numbers) is fewer)
+    count, cells = sum(often[c] for c in numbers), often.total()
+    if count and min(count, cells - count) <= most and count < cells:
+        fewer = 2 * count <= cells
+        i = next(i for i, c in enumerate(column) if c in often and (c in numbers) is fewer)
         what = "a number among texts" if fewer else "no number"
         yield block.lines[i], "odd-cell", f": {title[:60]!r} is {column[i][:40]!r}, {what}"
     elif not count and len(often) > 1:
@@ -174,13 +159,43 @@ def _twice(block: Block) -> Iterator[_Found]:
     again = [i for i, (a, b) in enumerate(itertools.pairwise(block.rows), 1) if a == b]
     if len(again) != 1:
         return
-    figures = {c for c in block.rows[again[0]] if NUMBER.fullmatch(c) and len(c.strip("0.")) >= DIGITS}
-    if len(figures) >= FIGURES:
+    row = block.rows[again[0]]
+    figures = {c for c in row if NUMBER.fullmatch(c) and len(c.strip("0.")) >= DIGITS}
+    if len(figures) >= FIGURES or (len(block.rows) > FEWEST and _numbered(block, again[0])):
         yield (
             block.lines[again[0]],
             "repeated-rows",
             " repeats the line above it, cell for cell: its time may count double",
         )
+
+
+def _numbered(block: Block, again: int) -> bool:
+    """Is there a column whose cells are all different, but for one row that repeats another?"""
+    rows = [*block.rows[:again], *block.rows[again + 1 :]]
+    return any(len(set(column)) == len(rows) for column in zip(*rows, strict=True))
+
+
+def _heads(block: Block) -> Iterator[_Found]:
+    """Columns between others that have lost their name, or got an invisible one: their figures have found no reader."""
+    titles = [h.strip() for h in block.head]
+    last = max((at for at, title in enumerate(titles) if title), default=0)
+    for at, title in enumerate(titles):
+        if title.isascii() and title and title[0] not in "CSU":
+            continue
+        lost = (0 < at < last and not title) or _NAMELESS.fullmatch(title) is not None
+        if lost and any(row[at] not in BLANK for row in block.rows):
+            yield (
+                0,
+                "lost-header",
+                f"column {at + 1} has no name but {title!r} above {block.rows[0][at][:40]!r}: its cells were not used",
+            )
+        elif title != title.translate(name_variants.INVISIBLE):
+            yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
+    if len(counters := [t for t in titles if "__" in t]) >= SORTED:
+        falls = [a for a, b in itertools.pairwise(counters) if a > b]
+        if 0 < len(falls) <= FALLS:
+            said = f"all counters but {falls[0][:60]!r} and a few others stand in alphabetical order: names may have been exchanged"
+            yield 0, "lost-header", said
 
 
 def _sum(block: Block) -> Iterator[_Found]:

@@ -17,6 +17,7 @@ from triage.devices import Device
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.ground.units import show
 from triage.reading import (
+    accounted,
     bad_rows,
     frames,
     identities,
@@ -28,6 +29,7 @@ from triage.reading import (
     pixel_account,
     quality,
     stated_needs,
+    text_blocks,
     tiny_work,
 )
 
@@ -75,9 +77,12 @@ def read(
     table.quality += identities.check(
         table, _device(device, table, quiet=True) if "vram.bytes_read" in table.columns else None
     )
-    table.quality += name_variants.nameless(table) + name_variants.unite(table)
+    kernels = {**dialects.tells(module), **table.tells}.get("work") == "compute"
+    table.quality += name_variants.nameless(table, kernels) + name_variants.unite(table)
     table.quality += quality.check(table)
-    table.quality += odd_cells.check(module, table)
+    blocks = text_blocks.small(table)
+    table.quality += odd_cells.check(module, table, blocks)
+    table.accounted = accounted.rows(table, blocks.get(0, ()))
     if unfold:
         table.group = False
     out = capture(table, module, why, device, marker)

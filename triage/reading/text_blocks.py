@@ -9,9 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from triage.capture.capture import Table
 from triage.capture.source import Source
+from triage.ground.errors import CaptureError
 
-NUMBER = re.compile(r"[+-]?(?:\d[\d,.]*|\.\d+)(?:[eE][+-]?\d+)?%?")
+LARGEST = 256 << 10  # bytes of a file whose cells are looked at
+NUMBER = re.compile(r"[+-]?(?:\d[\d,.]*|\.\d+)(?:[eE][+-]?\d+)?%?", re.ASCII)
 Column = tuple[str, ...]
 
 
@@ -28,19 +31,43 @@ class Block:
         return self.head[at].strip() if at < len(self.head) else ""
 
 
+def small(table: Table) -> dict[int, list[Block]]:
+    """File -> its tables, of all text files of a table that are no larger than their head, which is at hand."""
+    return {
+        n: list(of(file))
+        for n, file in enumerate(table.files)
+        if file.size <= LARGEST and is_text(file) and file.head[:1] not in b"{["  # JSON has no columns
+    }
+
+
+def is_text(source: Source) -> bool:
+    """Was it read as lines of text, rather than as a database, a report or a folder? Text may hold bytes of zero."""
+    if source.is_folder or source.record != "line":
+        return False
+    try:
+        return bool(source.encoding)
+    except CaptureError:  # binary
+        return False
+
+
 def of(file: Source) -> Iterator[Block]:
     """The tables in the head of a text file."""
     rows, lines = _records(file)
     heads: dict[int, Sequence[str]] = {}
+    full = list(map(_has_figure, rows))
     for width, run in itertools.groupby(range(len(rows)), key=lambda i: len(rows[i])):
         at = list(run)
-        top = next((i for i in at if _has_figure(rows[i])), at[-1] + 1)
+        top = next((i for i in at if full[i]), at[-1] + 1)
+        if width > 3 and top > at[-1] and all(rows[at[0]]):  # a header above rows of another width
+            heads.setdefault(width, rows[at[0]])
         if width < 2 or top > at[-1]:
             continue
         if top > at[0]:  # the header, rather than the units below it
             heads[width] = max(rows[at[0] : top], key=_words) if top > at[0] + 1 else rows[at[0]]
-        body = [i for i in range(top, at[-1] + 1) if _has_figure(rows[i])]  # some logs end in their header
-        yield Block(heads.get(width, ()), [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body])
+        body = [i for i in range(top, at[-1] + 1) if full[i]]  # some logs end in their header
+        # rows may lack the last cells, as those of Nsight Compute's details
+        head = heads.get(width) or next((h[:width] for wide, h in heads.items() if wide > width), ())
+        yield Block(head, [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body])
 
 
 def _records(file: Source) -> tuple[list[list[str]], list[int]]:
@@ -65,4 +92,4 @@ def _words(row: Sequence[str]) -> int:
 
 
 def _has_figure(row: Sequence[str]) -> bool:
-    return any(NUMBER.fullmatch(c) for c in map(str.strip, reversed(row)))
+    return any(map(NUMBER.fullmatch, map(str.strip, reversed(row))))

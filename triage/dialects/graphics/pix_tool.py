@@ -21,6 +21,7 @@ CAPTURE = """\
 counters are those of the GPU that replays the capture (NVIDIA: install Nsight's PIX plug-in counters; AMD
 and Intel: the driver brings them). Each group of counters is a replay of its own.
 """
+LONGEST = 500  # characters of a line on a console; a table's may be much longer
 _CONSOLE = re.compile(r"pixtool|WinPix|\.wpix|Microsoft\.?PIX|save-event-list", re.IGNORECASE)
 
 
@@ -32,7 +33,7 @@ def recognise(source: Source) -> Match | None:
     if top is not None:
         return Match(0.95, "PIX event list: Name, Global ID and Parent columns") if top.parent >= 0 else None
     # saved as .csv by a redirection instead of save-event-list: to be refused by name
-    if len(_CONSOLE.findall("\n".join(source.head_lines[:60]))) >= 2:
+    if len(_CONSOLE.findall("\n".join(line[:LONGEST] for line in source.head_lines[:60]))) >= 2:
         return Match(0.5, "console output of pixtool")
     return None
 

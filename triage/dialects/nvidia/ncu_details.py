@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAME = "ncu-details"
 SIGN = ("metric name", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
-MAY_LACK = ("Metric Value",)
+MAY_LACK = ("Metric Name", "Metric Unit", "Metric Value")
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"
 CAPTURE = """\
 While profiling: `ncu --set full --csv --page details --print-units base --log-file kernels.csv ./your-app`
