@@ -220,7 +220,7 @@ def layout_changes(fixed: bool) -> Step:
     return trainer(model, lambda: data, squared)
 
 
-def large_products(fixed: bool) -> Step:  # noqa: ARG001 - a control has one side
+def large_products(fixed: bool) -> Step:
     """Large products in bfloat16, queued ahead: nothing to mend."""
     a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
 
