@@ -254,6 +254,22 @@ def worst(answers: Sequence[Answer]) -> str:
     )
 
 
+def reached(answers: Sequence[Answer]) -> str:
+    """How the measured saving stands to the likely one where the true cause came first."""
+    ratios = sorted(
+        a.pair.saving / a.gain.fraction
+        for a in answers
+        if a.rank == 1 and a.pair.interval and not a.pair.is_control and a.gain and a.gain.fraction > SLACK
+    )
+    if not ratios:
+        return ""
+    least, middle = (ratios[int(len(ratios) * q)] for q in (0.1, 0.5))
+    return (
+        f"Of {len(ratios)} savings whose cause came first, nine in ten measured at least {least:.2f} of the likely one, "
+        f"half at least {middle:.2f}."
+    )
+
+
 def read_aloud(folders: Sequence[Path], answers: Sequence[Answer]) -> str:
     """The same pairs by another judge: FOLDER/readings.jsonl, one line per pair with `id`, `first` and the saving's range."""
     readings: dict[str, dict[str, Any]] = {}
@@ -352,6 +368,7 @@ def main() -> None:
         "verdicts": verdicts,
         "sources": sources(answers),
         "worst": worst(answers),
+        "reached": reached(answers),
         "readings": read_aloud(args.folders, answers),
         "fit": fit(captures, answers, by_rules) if args.fit or args.record else "",
     }

@@ -124,7 +124,7 @@ def test_savings_and_causes_of_measured_tasks_are_those_of_the_pairs(prompts: An
         assert task["positive"] == (kernel == pairs[kernel]["kernel"])
         if task["positive"]:
             assert task["expected"]["saving"] == pytest.approx(1 - 1 / float(pairs[kernel]["speedup"]), abs=0.001)
-            assert set(task["expected"]["causes"]) == {causes[r] for r in pairs[kernel]["expected_rules"].split()}
+            assert set(task["expected"]["causes"]) >= {causes[r] for r in pairs[kernel]["expected_rules"].split()}
 
 
 SOURCE = ["gpu.time 0.54 ms, hit rate 0.4327, sectors 4,194,304, l1 12.5"]
