@@ -24,6 +24,12 @@ MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment a
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
 
 
+def _reread(read: Values, written: Values, through_l2: Values, bandwidth: Values, ns: Values) -> Values:
+    """Without DRAM's own counts: all that is written passes L2's compression unit; scattered stores count there more than once."""
+    share: Values = first(1 - over(2 * written, read + written), 1 - over(2 * through_l2, bandwidth * ns * 1e-9))
+    return np.clip(share, 0.0, 1.0)
+
+
 def _load_hits(hits: Values, sectors: Values, stores: Values, read: Values, written: Values, asked: Values) -> Values:
     """Stores count as hits, so that a copy shows a third to a half of them; they are taken out.
 
@@ -129,8 +135,10 @@ DERIVATIONS = (
     ),
     Derivation(
         "work.reread_share",
-        ("vram.bytes_read", "vram.bytes_written"),
-        "1 - 2 x bytes written / (bytes read + written): what an input as large as the output does not need",
-        lambda read, written: np.clip(1 - over(2 * written, read + written), 0.0, 1.0),
+        (),
+        "1 - 2 x bytes written / (bytes read + written), else over bandwidth x time: what an input as large as the output does not need",
+        _reread,
+        ("vram.bytes_read", "vram.bytes_written", "l2.compression_bytes", "vram.bandwidth", "gpu.time"),
+        ask=("vram.bytes_read", "vram.bytes_written"),
     ),
 )

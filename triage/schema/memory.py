@@ -72,6 +72,14 @@ METRICS = (
         additive=True,
     ),
     Metric(
+        "l2.compression_bytes",
+        "byte",
+        "Bytes sent to L2 compression",
+        "",
+        "Bytes written through L2's compression unit",
+        (),
+    ),
+    Metric(
         "vram.bytes",
         "byte",
         "VRAM bytes",

@@ -94,6 +94,7 @@ _COUNTS = (
     (r"global stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_store.bytes_per_sector",)),
     (r"local loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_load.bytes_per_sector",)),
     (r"local stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_store.bytes_per_sector",)),
+    (r"Out of the ([\d.]+) bytes sent to the L2 Compression unit", ("l2.compression_bytes",)),
     (r"less than the (?:GPU's )?([\d,]+) multiprocessors", ("device.sm_count",)),
     (r"only ([\d.]+) full\s+waves across all SMs", ("launch.waves",)),
 )
