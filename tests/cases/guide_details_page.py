@@ -149,7 +149,7 @@ def _launch(own: dict[str, float]) -> Iterator[tuple[str, str, str]]:
         yield "SpeedOfLight", "SOLBottleneck", said
     for unit, key in (("SMs", "sm_cycles"), ("SMSPs", "smsp_cycles")):
         if (above := own[f"{key}_max"] / own[key] - 1) > 0.05:
-            said = f"One or more {unit} have a much higher number of active cycles than the average number of active cycles. Maximum instance value is {100 * above:.2f}% above the average, while the minimum instance value is 60.00% below the average."
+            said = f"One or more {unit} have a much higher number of active cycles than the average number of active cycles. Maximum instance value is {100 * above / (1 + above):.2f}% above the average, while the minimum instance value is 60.00% below the average."
             yield "WorkloadDistribution", "WorkloadImbalance", said
 
 

@@ -33,7 +33,7 @@ _TENSOR = re.compile(
 _NEEDLES = {
     _MATRIX: ("mm", "mat", "cijk", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
     _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
-    COLLECTIVE: ("ccl", "shmem", "cross_device_reduce"),
+    COLLECTIVE: ("ccl", "shmem", "cross_device_reduce", "all_reduce"),
 }
 _DIGITS = str.maketrans("123456789", "000000000")
 _LETTER = {"fp32": "f", "fp64": "d"}

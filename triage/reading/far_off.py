@@ -64,7 +64,8 @@ def far(figures: Floats, least: float) -> Indices:
     """
     out = np.full(figures.shape[1], -1)
     low, high = figures.min(axis=0), figures.max(axis=0)
-    apart = np.flatnonzero((low >= 0) & (high > 0) & (high >= least * low))
+    with np.errstate(over="ignore"):
+        apart = np.flatnonzero((low >= 0) & (high > 0) & (high >= least * low))
     if not len(apart):
         return out
     few = figures[:, apart]

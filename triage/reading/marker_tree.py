@@ -70,7 +70,8 @@ def calls(table: Table, codes: Indices, members: Members | None) -> dict[str, Fl
     by = pd.Series(time).groupby(codes)
     several = by.count().to_numpy() > 1
     found = {"gpu.time_min": by.min(), "gpu.time_median": by.median(), "gpu.time_max": by.max()}
-    if table.trace is not None:  # elsewhere the rows' order is no order in time
+    # elsewhere the rows' order is no order in time; of some tools' CSV the rows are kernels, the operations copies too
+    if table.trace is not None and len(table.trace.operations) == len(codes):
         found["gpu.time_first"] = pd.Series(time[_first(table.trace, codes)])
     return {m: np.where(several, v.to_numpy(), np.nan) for m, v in found.items() if m not in table.columns}
 
