@@ -152,7 +152,7 @@ thresholds:
 when: {{all: [sm.throughput > low]}}
 concludes: evil-concept
 finding: {finding}
-gain: {{of: workload, time: "{saves}", evidence: rate, because: "</td><script>1</script>"}}
+gain: {{of: workload, time: "{saves}", evidence: mechanism, because: "</td><script>1</script>"}}
 advice:
   - "<a href='javascript:1'>x</a>\\n=1+1"
   - {{do: "|x| {{x}}", code: "</code></pre><script>1</script>"}}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triage.derive import View
     from triage.occupancy.model import Model
 
-HALF_TIME = 0.5
+MAIN_START = 0.4  # start-up share from which a launch is mostly that, as the rule on start-up time has it
 START_NS = 1500.0  # ns; the shortest kernels in public traces: 1.1 µs on H100, 1.5 on B200, 1.7 on RTX 4090, 2.5 on T4
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are taken as one
 SAME = 0.005  # an occupancy that is printed in whole percent
@@ -314,8 +314,8 @@ DERIVATIONS = (
     Derivation(
         "launch.too_short",
         (),
-        "in a chain of tiny work, or start-up share of 50 % or more",
-        lambda chain, start: highest(chain, np.where(np.isnan(start), np.nan, np.asarray(start >= HALF_TIME, float))),
+        f"in a chain of tiny work, or start-up share of {MAIN_START:.0%} or more".replace("%", " %"),
+        lambda chain, start: highest(chain, np.where(np.isnan(start), np.nan, np.asarray(start >= MAIN_START, float))),
         ("range.in_chain", "launch.start_share"),
         ask=("gpu.time",),
     ),

@@ -33,6 +33,7 @@ COPIES = frozenset(("timeline.bus_alone", "frame.bus_copies"))  # time of the co
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
 
 
+EPSILON = 1e-6  # of floats
 SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it is said first
 
 
@@ -112,10 +113,10 @@ class CauseIndex:
     def lead(self, table: CauseTable, size: int) -> Leaders:
         """The root cause of every workload: the likely saving weighed by confidence decides, then what is possible at most.
 
-        A suspect goes before a fix only where its likely saving is more than three times as large.
+        A suspect goes before a fix only where its likely saving is three times as large, or more.
         """
         fixes, suspects = (self._best(table, size, suspect) for suspect in (False, True))
-        ahead = (suspects.cause >= 0) & (suspects.likely > SUSPECT_FACTOR * fixes.likely)
+        ahead = (suspects.cause >= 0) & (suspects.likely > (1 - EPSILON) * SUSPECT_FACTOR * fixes.likely)
         fixes.put_where(ahead, suspects)
         passing = np.flatnonzero((fixes.cause >= 0) & self.once[fixes.cause])
         fixes.low[passing] = fixes.likely[passing] = fixes.bound[passing] = 0.0
