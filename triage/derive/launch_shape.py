@@ -314,7 +314,7 @@ DERIVATIONS = (
     Derivation(
         "launch.too_short",
         (),
-        f"in a chain of tiny work, or start-up share of {MAIN_START:.0%} or more".replace("%", " %"),
+        "in a chain of tiny work, or mostly start-up: two fifths of the time or more",
         lambda chain, start: highest(chain, np.where(np.isnan(start), np.nan, np.asarray(start >= MAIN_START, float))),
         ("range.in_chain", "launch.start_share"),
         ask=("gpu.time",),
