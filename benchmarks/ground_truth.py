@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,12 @@ PROMISED = 0.1  # a saving on the fixed kernel that a reader would act on
 def within(low: float, measured: float, bound: float) -> bool:
     """A measured speed-up lies between two predicted ones, give or take its noise."""
     return low * (1 - NOISE) <= measured <= bound * (1 + NOISE)
+
+
+def tenth_and_median(ratios: Iterable[float]) -> tuple[float, float]:
+    """What nine in ten of the ratios reach, and half of them."""
+    ordered = sorted(ratios)
+    return ordered[int(len(ordered) * 0.1)], ordered[int(len(ordered) * 0.5)]
 
 
 @dataclass(frozen=True)
@@ -197,8 +203,8 @@ def scoreboard(board: Sequence[Score]) -> str:
             f"speed-up inside the interval {sum(s.inside for s in here)}; "
             f"named on the fixed kernel {sum(s.named_on_fixed for s in here)}"
         )
-        if reached := sorted(s.reached for s in here if s.reached):
-            least, middle = (reached[int(len(reached) * q)] for q in (0.1, 0.5))
+        if ratios := [s.reached for s in here if s.reached]:
+            least, middle = tenth_and_median(ratios)
             lines[-1] += f"; measured over likely saving: nine in ten at least {least:.2f}, half at least {middle:.2f}"
         if any(s.nvidia for s in here):
             lines.append(

@@ -12,6 +12,7 @@ import argparse
 import itertools
 import json
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,9 @@ from triage.findings.finding_types import EntryView
 from triage.ground.errors import TriageError
 from triage.products import agreement
 from triage.rulebook import packs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from ground_truth import tenth_and_median
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "prediction-accuracy.md"
@@ -256,14 +260,14 @@ def worst(answers: Sequence[Answer]) -> str:
 
 def reached(answers: Sequence[Answer]) -> str:
     """How the measured saving stands to the likely one where the true cause came first."""
-    ratios = sorted(
+    ratios = [
         a.pair.saving / a.gain.fraction
         for a in answers
         if a.rank == 1 and a.pair.interval and not a.pair.is_control and a.gain and a.gain.fraction > SLACK
-    )
+    ]
     if not ratios:
         return ""
-    least, middle = (ratios[int(len(ratios) * q)] for q in (0.1, 0.5))
+    least, middle = tenth_and_median(ratios)
     return (
         f"Of {len(ratios)} savings whose cause came first, nine in ten measured at least {least:.2f} of the likely one, "
         f"half at least {middle:.2f}."
