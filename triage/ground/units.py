@@ -32,7 +32,7 @@ _COUNTS = frozenset(
     "waves cus simd kib_count op fragment quad triangle prim tri polygon vertex vertice texel ray layer invocation "
     "clk clock lane".split()
 )
-_COUNT_SUFFIXES = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "millions": 1e6}  # of what is counted
+_COUNT_SUFFIXES = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "millions": 1e6}  # of counts
 
 
 @lru_cache(16_384)

@@ -169,8 +169,7 @@ def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
     known = np.isfinite(before) & np.isfinite(after) & (before > 0)
     if not known.any() or abs(float(np.median(after[known] / before[known])) - 1) <= CLOCK:
         return []
-    first, second = (show(float(np.median(x[known])), "hz") for x in (before, after))
-    return [f"{schema.get(metric).label}: {first} before, {second} after; times are compared in cycles"]
+    return [f"{_medians(metric, before[known], after[known])}; times are compared in cycles"]
 
 
 def _temperature(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
@@ -178,8 +177,14 @@ def _temperature(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
     before, after = (x[np.isfinite(x)] for x in _both(sides, pairs, "gpu.temperature"))
     if not (len(before) and len(after)) or abs(float(np.median(after) - np.median(before))) < WARMER:
         return []
-    first, second = (show(float(np.median(x)), "celsius") for x in (before, after))
-    return [f"{schema.get('gpu.temperature').label}: {first} before, {second} after"]
+    return [_medians("gpu.temperature", before, after)]
+
+
+def _medians(metric: str, before: Floats, after: Floats) -> str:
+    """`SM clock: 1.6 GHz before, 1.36 GHz after`."""
+    of = schema.get(metric)
+    first, second = (show(float(np.median(x)), of.unit) for x in (before, after))
+    return f"{of.label}: {first} before, {second} after"
 
 
 def _locked(metric: str, sides: tuple[Side, Side]) -> list[str]:
