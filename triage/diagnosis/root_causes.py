@@ -127,9 +127,10 @@ class CauseIndex:
         out = Leaders.none(size)
         best = np.zeros(size)
         for cause, row in table.rows.items():
-            if self.verdict[cause]:
+            rival = row.root & (self.is_suspect[row.rule] == suspect)
+            if self.verdict[cause] or not rival.any():  # most causes have rules of one kind
                 continue
-            score = np.where(row.root & (self.is_suspect[row.rule] == suspect), row.likely * row.sure, 0.0)
+            score = np.where(rival, row.likely * row.sure, 0.0)
             level = (score == best) & (best > 0) & (row.bound > out.bound)
             out.put_where(
                 ((score > best) | level) & (row.likely >= MIN_SAVING_SHARE),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Floats, Masks
+from triage.capture.arrays import Floats, Masks, numbered
 from triage.capture.capture import Quality, Table
 from triage.devices import Device
 from triage.ground.units import show
@@ -120,14 +120,15 @@ def _one_binary(table: Table) -> list[Quality]:
     found = _measured(table, "launch.registers")
     if found is None or len(table) <= FEW:
         return []
-    rows: dict[str, list[int]] = {}
-    for i, name in enumerate(table.names):
-        rows.setdefault(str(name), []).append(i)
-    for name, some in rows.items():
+    codes, names = numbered(table.names)
+    order = np.argsort(codes, kind="stable")
+    for some in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
         values = found[some]
+        if len(some) <= FEW or np.isnan(values).any():
+            continue
         other = values != np.median(values)
-        if len(some) > FEW and other.sum() == 1 and not np.isnan(values).any():
-            row = some[int(np.argmax(other))]
+        if other.sum() == 1:
+            row, name = int(some[np.argmax(other)]), str(names[codes[some[0]]])
             said = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
             return [Quality("contradiction", said, row, doubt=True)]
     return []
