@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from triage.dialects.traces.typed_rows import TypedRows
+from triage.dialects.traces.typed_rows import MAX_WAITING, TypedRows
 
 
 def test_rows_are_kept_by_column() -> None:
@@ -13,10 +13,10 @@ def test_rows_are_kept_by_column() -> None:
     assert len(rows) == 2 and rows.column(0)[0] == 1.5 and rows.column(1).tolist() == [2, -(1 << 62)]
 
 
-@pytest.mark.parametrize("bad", [(1.0, "x"), (1.0, 1 << 63), (1.0, 2.5)])
-def test_a_row_that_does_not_fit_leaves_no_part_behind(bad: tuple[float, int]) -> None:
+@pytest.mark.parametrize("count", [MAX_WAITING - 1, MAX_WAITING, 2 * MAX_WAITING + 1])
+def test_rows_that_wait_count_and_keep_their_order(count: int) -> None:
     rows = TypedRows("dq")
-    rows.append((1.0, 1))
-    with pytest.raises((TypeError, OverflowError)):
-        rows.append(bad)
-    assert [rows.column(i).tolist() for i in (0, 1)] == [[1.0], [1]]
+    for i in range(count):
+        rows.append((i / 2, i))
+    assert len(rows) == count
+    assert rows.column(1).tolist() == list(range(count)) and rows.column(0)[-1] == (count - 1) / 2

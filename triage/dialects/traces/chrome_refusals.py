@@ -6,6 +6,7 @@ import re
 
 from triage.capture.source import Source
 from triage.dialects.tables import same_run
+from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.errors import CaptureError, NotTriageable
@@ -36,7 +37,7 @@ def other_tool(source: Source) -> None:
         )
 
 
-def without_work(path: str, rows: JsonRows, columns: Columns) -> CaptureError:
+def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureError:
     """The error for a trace without rows of GPU work."""
     seen = [*columns.categories, *columns.processes]
     operators, calls = len(columns.operators), len(columns.calls)

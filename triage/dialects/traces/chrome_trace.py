@@ -11,6 +11,7 @@ from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
 from triage.dialects import Match, Options
 from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command, unitrace_rows
+from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
 from triage.ground.phrasing import plural
@@ -83,7 +84,7 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per kernel, copy and set; raises NotTriageable where the file holds no GPU work."""
     chrome_refusals.other_tool(source)
-    rows, columns = JsonRows(source), Columns()
+    rows, columns = JsonRows(source, Event), Columns()
     intel = unitrace_rows.Unitrace() if unitrace_rows.HEAD_RE.search(source.head_text) else None
     for batch in rows:
         columns.add(*(intel.rows(batch) if intel else (batch,)))
@@ -217,7 +218,7 @@ def _columns(
         )
 
 
-def _say(table: Table, rows: JsonRows, columns: Columns, devices: list[tuple[str, str | None]]) -> None:
+def _say(table: Table, rows: JsonRows[Event], columns: Columns, devices: list[tuple[str, str | None]]) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
     writer = "XLA's profiler (JAX, TensorFlow)" if columns.gpus else "PyTorch's profiler"
     operators = "host calls" if columns.gpus else "host calls and operators"

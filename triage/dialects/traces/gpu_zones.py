@@ -12,7 +12,7 @@ from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import text_rows, zones
-from triage.dialects.traces.json_rows import JsonRows
+from triage.dialects.traces.json_rows import JsonRows, Row
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
@@ -169,7 +169,7 @@ def _gpu_rows(found: _Zones) -> list[tuple[str, float, float, tuple[str, str], s
     return found.rows if anonymous and _are_passes([r[0] for r in found.rows]) else []
 
 
-def _say(table: Table, rows: JsonRows, found: _Zones, gpu: list[Any], tracks: list[tuple[str, str]]) -> None:
+def _say(table: Table, rows: JsonRows[Row], found: _Zones, gpu: list[Any], tracks: list[tuple[str, str]]) -> None:
     table.notes.append(f"{plural(len(gpu), 'GPU zone')} of a trace: times without counters")
     if others := len(found.rows) - len(gpu):
         table.notes.append(f"{plural(others, 'CPU zone')} left out: no GPU work")

@@ -6,17 +6,18 @@ text, the end of the array, a value that is no JSON) the block is taken apart br
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
-import orjson
+import msgspec
 
 from triage.capture.source import Source
+from triage.dialects.traces.event import Event, loads
 from triage.ground.errors import BadCapture
 
 Row = dict[str, Any]
+R = TypeVar("R", Row, Event)
 BLOCK = 1 << 20
 MAX_ROW = 16 << 20  # bytes of one row: the longest seen, with its stack of calls, has 60 KB
 MAX_HEAD = 64 << 20  # bytes of what stands around the rows
@@ -27,14 +28,14 @@ _END_RE = re.compile(rb"\}\s{0,64},\s{0,64}\Z")
 _MARK_RE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 
 
-class JsonRows:
-    """Objects of a trace's array of events, in batches; iterate once.
+class JsonRows(Generic[R]):
+    """Objects of a trace's array of events, in batches; iterate once. shape: what a row is decoded to.
 
     head: what stands around the array. cut: how the file ends too early, "" if it does not. unreadable: rows that are
     no JSON. bare: True if the file is an array, which may lack its end.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, shape: type[R] = dict) -> None:  # type: ignore[assignment]
         self.path = source.path
         self.head: Row = {}
         self.cut = ""
@@ -42,8 +43,10 @@ class JsonRows:
         self.bare = source.head_text.lstrip().startswith("[")
         self._file: BinaryIO = source.open()
         self._ended = False
+        self._made: Any = Event.of if shape is Event else shape
+        self._decoder: msgspec.json.Decoder[list[R]] = msgspec.json.Decoder(list[shape])  # type: ignore[valid-type]
 
-    def __iter__(self) -> Iterator[list[Row]]:
+    def __iter__(self) -> Iterator[list[R]]:
         with self._file:
             rest = self._before()
             if rest is None:
@@ -103,11 +106,11 @@ class JsonRows:
                 self._around(b"{" + rest)
 
     def _around(self, text: bytes) -> None:
-        found = _loads(text[text.find(b"{") :]) if b"{" in text else None
+        found = loads(text[text.find(b"{") :]) if b"{" in text else None
         if isinstance(found, dict):
             self.head = {**self.head, **found}
 
-    def _decode(self, text: bytes) -> tuple[list[Row], bytes]:
+    def _decode(self, text: bytes) -> tuple[list[R], bytes]:
         """(rows of a text that starts between two rows, what is left of it)."""
         at = len(text)
         for _ in range(3):
@@ -117,15 +120,14 @@ class JsonRows:
             if (end := _END_RE.search(text, max(at - 200, 0), at)) is None:
                 continue
             try:
-                rows = orjson.loads(b"[" + text[: end.start() + 1].lstrip(_BETWEEN) + b"]")
-            except ValueError:
+                return self._decoder.decode(b"[" + text[: end.start() + 1].lstrip(_BETWEEN) + b"]"), text[at:]
+            except (ValueError, RecursionError):
                 break
-            return [r for r in rows if type(r) is dict], text[at:]
         return self._take_apart(text)
 
-    def _take_apart(self, text: bytes) -> tuple[list[Row], bytes]:
+    def _take_apart(self, text: bytes) -> tuple[list[R], bytes]:
         """As `_decode`, bracket by bracket; sets `_ended` at the array's end."""
-        rows: list[Row] = []
+        rows: list[R] = []
         depth = begun = done = 0
         for mark in _MARK_RE.finditer(text):
             sign = mark.group()
@@ -142,23 +144,11 @@ class JsonRows:
                 depth -= 1
                 if not depth:
                     done = mark.end()
-                    row = _loads(text[begun:done])
+                    row = loads(text[begun:done])
                     if isinstance(row, dict):
-                        rows.append(row)
+                        rows.append(self._made(row))
                     else:
                         self.unreadable += 1
             elif sign == b'"':  # a text that goes on in the next block
                 break
         return rows, text[done:]
-
-
-def _loads(text: bytes) -> Any:
-    """The value of a text, None where it is no JSON; NaN, Infinity and broken characters are let pass."""
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        pass
-    try:
-        return json.loads(text.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return None

@@ -6,9 +6,11 @@ a category, never to a process: Python rows carry process 0 as device 0 does.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ from triage.capture.trace_nouns import (
     Trace,
 )
 from triage.dialects.traces import xla_rows
+from triage.dialects.traces.event import Details, Event
 from triage.dialects.traces.typed_rows import TypedRows
 
 Row = dict[str, Any]
@@ -43,6 +46,7 @@ _WORK = {
 _CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"})
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
+_NO_AXES = (math.nan,) * 3
 _OVERHEAD = {
     "Buffer Flush": PROFILER, "Activity Buffer Request": PROFILER, "Instrumentation": PROFILER, "Resource": PROFILER,
     "Lazy Function Loading": LOAD, "Runtime Triggered Module Loading": LOAD, "Driver Compiler": LOAD,
@@ -84,94 +88,86 @@ class Columns:
         self.groups: dict[int, str] = {}
         self._known: dict[tuple[str, ...], int] = {}
 
-    def add(self, rows: list[Row], numbers: Sequence[int] = ()) -> None:
+    def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
         """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
-        seen: Counter[str] = Counter()
-        for i, row in enumerate(rows):
-            self.rows = numbers[i] if numbers else self.rows + 1
-            category = row.get("cat") or ""
-            if type(category) is not str:
-                category = ""
-            if not category and self.gpus and (known := xla_rows.row(row, self.gpus)) is not None:
-                row, category = known, known["cat"]
-            seen[category] += 1
-            if (take := _TAKE.get(category)) is not None and row.get("ph") == "X":
+        seen: list[str] = []
+        for number, event in zip(numbers or range(self.rows + 1, self.rows + 1 + len(events)), events, strict=True):
+            category = event.cat if type(event.cat) is str else ""
+            if not category and self.gpus and (known := xla_rows.row(event.row(), self.gpus)) is not None:
+                event, category = Event.of(known), known["cat"]
+            seen.append(category)
+            if (take := _TAKE.get(category)) is not None and event.ph == "X":
+                self.rows = number
                 try:
-                    take(self, row, category)
+                    take(self, event)
                 except (TypeError, ValueError, OverflowError):
                     self.odd += 1
-            elif not category and row.get("name") == "process_name" and type(row.get("args")) is dict:
-                self._enter_process(row, str(row["args"].get("name"))[:80])
+            elif not category and event.name == "process_name" and type(args := event.row()["args"]) is dict:
+                self._enter_process(event, str(args.get("name"))[:80])
+        if seen:
+            self.rows = number
         self.categories.update(seen)
 
-    def _enter_process(self, row: Row, name: str) -> None:
+    def _enter_process(self, event: Event, name: str) -> None:
         self.processes.add(name)
-        if (found := xla_rows.GPU_RE.match(name)) is not None and type(row.get("pid")) in (int, str):
-            self.gpus[row["pid"]] = int(found[1])
+        if (found := xla_rows.GPU_RE.match(name)) is not None and type(event.pid) in (int, str):
+            self.gpus[event.pid] = int(found[1])
 
-    def _thread(self, row: Row) -> int:
-        return self.threads.setdefault((str(row.get("pid")), str(row.get("tid"))), len(self.threads))
+    def _thread(self, event: Event) -> int:
+        return self.threads.setdefault((str(event.pid), str(event.tid)), len(self.threads))
 
-    def _name(self, row: Row) -> int:
-        name = str(row.get("name") or "(no name)")[:MAX_NAME]
+    def _name(self, event: Event) -> int:
+        name = str(event.name or "(no name)")[:MAX_NAME]
         return self.names.setdefault(name, len(self.names))
 
-    def _enter_work(self, row: Row, category: str) -> None:
-        start, length, args, process = *_times(row), _args(row), _process(row)
-        number, kind = self._name(row), _WORK[category]
-        name = str(row.get("name"))
-        if (kind == KERNEL and "__amd_rocclr" in name) or "MEMORY_COPY_" in name:
-            kind = COPY if _COPY_KERNEL_RE.search(name) else SET if _SET_KERNEL_RE.search(name) else kind
-        way, pageable, size = OTHER_WAY, False, 0
-        if kind == COPY:
-            found = _WAY_RE.search(name)
-            way = OTHER_WAY if found is None else (TO_DEVICE, FROM_DEVICE, ON_DEVICE)[(found.lastindex or 1) - 1]
-            pageable = "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
-            size = _whole(args.get("bytes"), 0)
-        device = _whole(args.get("device", row.get("pid")), 0)
-        if type(peers := args.get("Process Group Ranks")) is str:
-            self.groups[len(self.work)] = peers[:200]
-        grid, block = _axes(args.get("grid")), _axes(args.get("block"))
+    def _enter_work(self, event: Event) -> None:
+        start, length = _times(event)
+        args, number = event.details(), self._name(event)
+        kind, way, pageable = _nature(event.cat, str(event.name))
+        device = event.pid if args.device is None else args.device
+        stream = event.tid if args.stream is None else args.stream
+        if type(args.peers) is str:
+            self.groups[len(self.work)] = args.peers[:200]
         self.work.append(
             (
-                start, length, kind, process, device, _whole(args.get("stream", row.get("tid")), 0), _correlation(args), _external(args),
-                number, size, way, pageable, self.rows, *grid, *block,
-                _number(args.get("registers per thread")), _number(args.get("shared memory")),
+                start, length, kind, _process(args), _whole(device, 0), _whole(stream, 0), _correlation(args), _external(args),
+                number, _whole(args.bytes, 0) if kind == COPY else 0, way, pageable, self.rows,
+                *_axes(args.grid), *_axes(args.block), _number(args.registers), _number(args.shared),
             )
         )  # fmt: skip
 
-    def _enter_call(self, row: Row, _: str) -> None:
-        start, length, args = *_times(row), _args(row)
-        process = _process(row)
-        size = _whole(args.get("size", args.get("bytes")), 0)
+    def _enter_call(self, event: Event) -> None:
+        start, length = _times(event)
+        args = event.details()
+        size = _whole(args.bytes if args.size is None else args.size, 0)
         self.calls.append(
-            (start, length, process, self._thread(row), _correlation(args), _external(args), self._name(row), size)
-        )
+            (
+                start, length, _process(args), self._thread(event), _correlation(args), _external(args),
+                self._name(event), size,
+            )
+        )  # fmt: skip
 
-    def _enter_operator(self, row: Row, _: str) -> None:
-        start, length, args = *_times(row), _args(row)
-        name = str(row.get("name"))
-        dims, types, plain = (args.get(k) for k in ("Input Dims", "Input type", "Concrete Inputs"))
-        key = (name, str(dims), str(types), str(plain)) if dims else (name,)
+    def _enter_operator(self, event: Event) -> None:
+        start, length = _times(event)
+        args, name = event.details(), str(event.name)
+        key = (name, str(args.dims), str(args.types), str(args.plain)) if args.dims else (name,)
         number = self._known.setdefault(key, len(self.signatures))
         if number == len(self.signatures):
-            self.signatures.append(
-                (name, {"dims": dims, "types": types, "plain": plain, "strides": args.get("Input Strides")})
-            )
-        self.operators.append((start, length, _process(row), self._thread(row), number))
+            self.signatures.append((name, {k: getattr(args, k) for k in ("dims", "types", "plain", "strides")}))
+        self.operators.append((start, length, _process(args), self._thread(event), number))
 
-    def _enter_range(self, row: Row, _: str) -> None:
-        start, length = _times(row)
-        self.ranges.append((start, length, _process(row), self._thread(row), self._name(row)))
+    def _enter_range(self, event: Event) -> None:
+        start, length = _times(event)
+        self.ranges.append((start, length, _process(event.details()), self._thread(event), self._name(event)))
 
-    def _enter_overhead(self, row: Row, _: str) -> None:
-        kind = _OVERHEAD.get(str(row.get("name")))
+    def _enter_overhead(self, event: Event) -> None:
+        kind = _OVERHEAD.get(str(event.name))
         if kind is not None:
-            self.overhead.append((*_times(row), kind))
+            self.overhead.append((*_times(event), kind))
 
 
 # functions, not bound methods: these would tie a trace's columns into a circle that outlives its reading
-_TAKE: dict[str, Callable[[Columns, Row, str], None]] = {
+_TAKE: dict[str, Callable[[Columns, Event], None]] = {
     **dict.fromkeys(_WORK, Columns._enter_work),
     **dict.fromkeys(_CALLS, Columns._enter_call),
     **dict.fromkeys(_OPERATORS, Columns._enter_operator),
@@ -287,30 +283,37 @@ def threads(columns: Columns, rows: TypedRows) -> Indices:
     return found
 
 
-def _times(row: Row) -> tuple[float, float]:
-    start, length = float(row["ts"]), float(row.get("dur", 0.0))
+@lru_cache(maxsize=4096)
+def _nature(category: str, name: str) -> tuple[int, int, bool]:
+    """(kind, way, whether the host's memory is pageable) of work by its category and name."""
+    kind = _WORK[category]
+    if (kind == KERNEL and "__amd_rocclr" in name) or "MEMORY_COPY_" in name:
+        kind = COPY if _COPY_KERNEL_RE.search(name) else SET if _SET_KERNEL_RE.search(name) else kind
+    if kind != COPY:
+        return kind, OTHER_WAY, False
+    found = _WAY_RE.search(name)
+    way = OTHER_WAY if found is None else (TO_DEVICE, FROM_DEVICE, ON_DEVICE)[(found.lastindex or 1) - 1]
+    return kind, way, "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
+
+
+def _times(event: Event) -> tuple[float, float]:
+    start, length = float(event.ts), float(event.dur)
     if not (abs(start) < MAX_US and 0 <= length < MAX_US):
         raise ValueError
     return start, length
 
 
-def _args(row: Row) -> Row:
-    args = row.get("args")
-    return args if type(args) is dict else {}
-
-
-def _process(row: Row) -> int:
+def _process(args: Details) -> int:
     """The rank of a merged file, 0 elsewhere: one file is one process."""
-    args = row.get("args")
-    return _whole(args.get("rank"), 0) if type(args) is dict and "rank" in args else 0
+    return 0 if args.rank is None else _whole(args.rank, 0)
 
 
-def _correlation(args: Row) -> int:
-    return _whole(args.get("correlation_raw", args.get("correlation")), 0)
+def _correlation(args: Details) -> int:
+    return _whole(args.correlation if args.correlation_raw is None else args.correlation_raw, 0)
 
 
-def _external(args: Row) -> int:
-    return _whole(args.get("External id", args.get("external id")), 0)
+def _external(args: Details) -> int:
+    return _whole(args.external_2021 if args.external is None else args.external, 0)
 
 
 def _whole(value: Any, default: int) -> int:
@@ -324,11 +327,8 @@ def _whole(value: Any, default: int) -> int:
 
 
 def _number(value: Any) -> float:
-    return float(value) if type(value) in (int, float) and 0 <= value < 1e15 else float("nan")
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e15 else math.nan
 
 
-def _axes(value: Any) -> tuple[float, float, float]:
-    if type(value) is list and len(value) == 3:
-        x, y, z = (_number(v) for v in value)
-        return x, y, z
-    return (float("nan"),) * 3
+def _axes(value: Any) -> tuple[float, ...]:
+    return tuple(map(_number, value)) if type(value) is list and len(value) == 3 else _NO_AXES

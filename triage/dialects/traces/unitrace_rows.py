@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from triage.dialects.traces.event import Event
+
 Row = dict[str, Any]
 HEAD_RE = re.compile(
     r'"cat"\s*:\s*"(?:gpu_op|(?:CL_)?Flow_[HD]2[HD]_\d)|\{"ph": "X", "tid": \d+, "pid": \d+, "name": "(?:ze|cl)[A-Z]'
@@ -31,19 +33,19 @@ class Unitrace:
         self._waiting: dict[tuple[str, str], Row] = {}
         self._count = 0
 
-    def rows(self, batch: list[Row]) -> tuple[list[Row], list[int]]:
+    def rows(self, batch: list[Event]) -> tuple[list[Event], list[int]]:
         """The rows of a batch as Kineto's - work, and calls as far as it is known what they submit - and the numbers of theirs in the file."""
-        out: list[Row] = []
+        out: list[Event] = []
         numbers: list[int] = []
         for given in batch:
             self._count += 1
-            out += self._translated(given)
+            out += [Event.of(row) for row in self._translated(given.row())]
             numbers += [self._count] * (len(out) - len(numbers))
         return out, numbers
 
-    def rest(self) -> tuple[list[Row], list[int]]:
+    def rest(self) -> tuple[list[Event], list[int]]:
         """The last call of each thread."""
-        out = [self._waiting.pop(thread) for thread in list(self._waiting)]
+        out = [Event.of(self._waiting.pop(thread)) for thread in list(self._waiting)]
         return out, [self._count] * len(out)
 
     def _translated(self, given: Row) -> Iterator[Row]:
