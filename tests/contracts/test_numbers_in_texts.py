@@ -61,7 +61,7 @@ for name, text in limiters.BANDS.items():
 for d in guide.decisions():
     for text in (d.ask, *(c.ask for c in d.checks)):
         note(f"guide {d.id}", text)
-for line in generate.PAGES["method"]().splitlines():
+for line in generate.method()["method"].splitlines():
     note("page method", line)
 print(json.dumps(out))
 """

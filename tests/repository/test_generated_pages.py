@@ -25,17 +25,24 @@ def generator() -> Any:
 
 @pytest.fixture(scope="module")
 def pages(generator: Any) -> dict[str, str]:
-    return {name: make() for name, make in generator.PAGES.items()}
+    return dict(generator.pages())
 
 
 def test_pages_are_written_into_a_folder_and_kept_out_of_git(
     generator: Any, pages: dict[str, str], tmp_path: Path
 ) -> None:
     assert generator.main([str(tmp_path)]) == 0
-    assert {p.stem: p.read_text("utf-8") for p in tmp_path.iterdir()} == pages
+    made = {p.relative_to(tmp_path).with_suffix("").as_posix(): p.read_text("utf-8") for p in tmp_path.rglob("*.md")}
+    assert made == pages
     assert generator.main(["--check"]) == 2
     ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
-    assert {f"/docs/{name}.md" for name in pages} <= set(ignored)
+    assert {
+        f"/docs/{folder}/" if folder else f"/docs/{name}.md" for name in pages for folder in [name.rpartition("/")[0]]
+    } <= set(ignored)
+
+
+def test_no_page_is_longer_than_a_reader_scrolls(pages: dict[str, str]) -> None:
+    assert not {name: len(text.splitlines()) for name, text in pages.items() if len(text.splitlines()) > 400}
 
 
 def test_links_within_a_page_lead_to_its_anchors(pages: dict[str, str]) -> None:
@@ -50,11 +57,12 @@ def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str
     from triage import dialects, schema
     from triage.ground import glossary
 
-    assert all(f'<a id="{r.id.lower()}">' in pages["rules"] for r in book.rules)
-    assert all(f'<a id="{m}">' in pages["metrics"] for m in schema.all_metrics())
-    assert all(f"## triage {verb}\n" in pages["cli"] for verb in cli.VERBS)
-    assert all(f'<a id="{d}">' in pages["capturing"] for d in dialects.dialects())
-    assert pages["glossary"].count("\n## ") == len(glossary.entries())
+    assert all(f"](rules/{r.id.lower()}.md)" in pages["rules"] and f"rules/{r.id.lower()}" in pages for r in book.rules)
+    assert all(f'<a id="{m}">' in pages[f"metrics/{m.partition('.')[0]}"] for m in schema.all_metrics())
+    assert all(f"# triage {verb}\n" in pages[f"cli/{verb}"] for verb in cli.VERBS)
+    capturing = "".join(text for name, text in pages.items() if name.startswith("capturing/"))
+    assert all(f'<a id="{d}">' in capturing for d in dialects.dialects())
+    assert pages["glossary"].count("| <a id=") == len(glossary.entries())
 
 
 def test_the_benchmark_page_shows_the_recorded_runs(monkeypatch: pytest.MonkeyPatch) -> None:
