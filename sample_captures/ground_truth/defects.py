@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Defect:
-    """A pair `<name>_slow` / `<name>_fixed` in kernels/<name>.cu."""
+    """A pair `<name>_slow` / `<name>_fixed` in <folder>/<name>.cu."""
 
     name: str
     title: str
     fix: str
     rules: tuple[str, ...]  # any of these, ranked first, is a right diagnosis
     launches: int = 1  # how many launches of the slow kernel the profiler records
+    folder: str = "kernels"
 
     @property
     def slow(self) -> str:
@@ -94,3 +97,12 @@ BLIND: tuple[Defect, ...] = (
 )  # fmt: skip
 
 DEFECTS = SEEN + BLIND
+
+
+def unmeasured() -> tuple[Defect, ...]:
+    """Pairs whose truth was written before any measurement; their causes stand in place of rules, none for controls."""
+    path = Path(__file__).resolve().parent / "unmeasured" / "truth.json"
+    return tuple(
+        Defect(p["name"], p["cause"], p["fix"], tuple(p["causes"]), p["launches"], "unmeasured")
+        for p in json.loads(path.read_text(encoding="utf-8"))
+    )

@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere, as the tests do
 
 import toolchain as tc
-from defects import DEFECTS, Defect
+from defects import DEFECTS, Defect, unmeasured
 
 COLUMNS = (
     "defect", "kernel", "fixed_kernel", "fix", "expected_rules", "slow_ns", "fixed_ns", "speedup", "device",
@@ -53,7 +53,7 @@ def compile_all(wanted: list[Defect], nvcc: str, arch: str, build: Path, jobs: i
     build.mkdir(parents=True, exist_ok=True)
 
     def one(defect: Defect) -> str:
-        source = tc.KERNELS / f"{defect.name}.cu"
+        source = tc.KERNELS.with_name(defect.folder) / f"{defect.name}.cu"
         try:
             tc.run(tc.compile_command(nvcc, source, build / defect.name, arch), "compile")
         except tc.StepError as error:
@@ -118,7 +118,7 @@ def read_truth(path: Path) -> dict[str, dict[str, str]]:
 def truth_text(rows: dict[str, dict[str, str]]) -> str:
     """truth.csv, in the order of the defect table."""
     lines = [",".join(COLUMNS)]
-    for defect in DEFECTS:
+    for defect in (*DEFECTS, *unmeasured()):
         if defect.name in rows:
             cells = [rows[defect.name][column] for column in COLUMNS]
             lines.append(",".join(f'"{c}"' if re.search(r'[,"]', c) else c for c in cells))
@@ -171,8 +171,8 @@ def measure(wanted: list[Defect], options: argparse.Namespace, tools: dict[str, 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Measure the ground-truth kernels on this machine's GPU.")
-    names = [defect.name for defect in DEFECTS]
     parser.add_argument("--arch", help="GPU architecture, such as sm_90 (default: that of the GPU present)")
+    parser.add_argument("--unmeasured", action="store_true", help="the pairs of unmeasured/, which gets their exports")
     parser.add_argument("--only", help="comma-separated defects (default: all)")
     parser.add_argument("--compile-only", action="store_true", help="build and stop; needs no GPU")
     parser.add_argument("--no-compile", action="store_true", help="use the programs already in --build")
@@ -180,8 +180,11 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--reps", type=int, default=21, help="timed repetitions (default: 21)")
     parser.add_argument("--jobs", type=int, default=min(3, os.cpu_count() or 1), help="compilers at a time")
     parser.add_argument("--build", type=Path, default=Path(tempfile.gettempdir()) / "triage-ground-truth")
-    parser.add_argument("--out", type=Path, default=tc.HERE, help="gets exports/, device.json and truth.csv")
+    parser.add_argument("--out", type=Path, help="gets exports/, device.json and truth.csv")
     options = parser.parse_args(argv)
+    options.pairs = unmeasured() if options.unmeasured else DEFECTS
+    options.out = options.out or (tc.HERE / "unmeasured" if options.unmeasured else tc.HERE)
+    names = [defect.name for defect in options.pairs]
     options.names = options.only.split(",") if options.only else names
     unknown = sorted(set(options.names) - set(names))
     if unknown:
@@ -194,7 +197,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Run the script; returns its exit status."""
     options = arguments(argv)
-    wanted = [defect for defect in DEFECTS if defect.name in options.names]
+    wanted = [defect for defect in options.pairs if defect.name in options.names]
     nvcc, ncu = tc.find("nvcc"), tc.find("ncu")
     try:
         if nvcc is None and not options.no_compile:

@@ -61,7 +61,7 @@ def complaint(output: str) -> str:
 
 def compile_command(nvcc: str, source: Path, binary: Path, arch: str) -> list[str]:
     """The one way in which a pair is built; -lineinfo lets a report point at source lines."""
-    return [nvcc, "-O3", "-std=c++17", f"-arch={arch}", "-lineinfo", "-o", str(binary), str(source)]
+    return [nvcc, "-O3", "-std=c++17", f"-arch={arch}", "-lineinfo", f"-I{KERNELS}", "-o", str(binary), str(source)]
 
 
 def profile_command(ncu: str, report: Path, kernel: str, launches: int, binary: Path, side: str) -> list[str]:

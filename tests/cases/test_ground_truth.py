@@ -67,6 +67,17 @@ def test_kernel_file_states_defect_fix_reason_and_counters(defect: Any) -> None:
     assert f'"{defect.name}"' in text, "the JSON line names the defect"
 
 
+def test_unmeasured_pairs_have_a_kernel_each_and_causes_that_exist(book: Any) -> None:
+    waiting = sys.modules["defects"].unmeasured()
+    folder = FOLDER / "unmeasured"
+    assert sorted(d.name for d in waiting) == sorted(path.stem for path in folder.glob("*.cu"))
+    assert not {d.name for d in waiting} & set(NAMES)
+    assert {c for d in waiting for c in d.rules} <= set(book.causes)
+    for defect in waiting:
+        text = (folder / f"{defect.name}.cu").read_text(encoding="utf-8")
+        assert all(re.search(rf"__global__ [^;{{]*\b{kernel}\(", text) for kernel in (defect.slow, defect.fixed))
+
+
 def test_readme_lists_every_pair_with_its_rules() -> None:
     rows = {
         cells[1].strip(" `"): cells
