@@ -110,3 +110,10 @@ def test_a_kernel_belongs_to_those_who_use_it_most() -> None:
     other = _over("reduction", "4096×4096", ns=3 * NS, kernels=("shared",))
     claims = _names(_trace(SOFTMAX, SCORES, VALUES, mask, other), PEAKS)
     assert claims["operators.attention"] == {"softmax", "gemm", "own"}
+
+
+def test_copies_are_those_within_the_device() -> None:
+    grown = _over("copy", "1×32×2048×128", kernels=("CatArrayBatchedCopy",))
+    batch = _over("copy", "64×3×224×224", kernels=("Memcpy HtoD (Pageable -> Device)",))
+    found = _facts(grown, batch, _product(4096, 4096, 4096))
+    assert found["operators.copies"] == pytest.approx(0.1)

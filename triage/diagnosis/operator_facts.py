@@ -82,6 +82,7 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     rest = _rest(trace, found)
     chains = found["operators.elementwise"]
     return out | {
+        "operators.copies": _share(found["operators.copies"], frame_ns),
         "operators.attention": _share(attention, frame_ns),
         **(_fused(attention, peaks, frame_ns) if attention else {}),
         "operators.misaligned": _share(odd, frame_ns),
@@ -114,12 +115,18 @@ def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
         "operators.misaligned": odd,
         "operators.memory_bound": [o for o in shaped if _memory_bound(o) and o not in attention and o not in odd],
         "operators.elementwise": [o for o in trace.operators if o.kind in PASSES and o.dims and o not in attention],
+        "operators.copies": [o for o in trace.operators if _copies_on_device(o) and o not in attention],
     }
     if peaks is not None:
         rest = _rest(trace, found)
         found["operators.product_excess"] = [o for o, share in _fed(rest, peaks).items() if share < SLOW_PRODUCT]
         found["operators.elementwise_excess"] = [o for o, share in _moving(rest, peaks).items() if share < SLOW_BYTES]
     return found
+
+
+def _copies_on_device(o: Operator) -> bool:
+    """Whether an operator only moves tensors, and none to or from the host."""
+    return o.kind == "copy" and not any("HtoD" in k or "DtoH" in k for k in o.kernels)
 
 
 def _rest(trace: Trace, found: dict[str, list[Operator]]) -> list[Operator]:
