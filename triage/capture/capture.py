@@ -152,6 +152,10 @@ class Table:
         """Line on which a row's record starts."""
         return int(self.lines[row]) if self.lines is not None else self.first_line + row
 
+    def remark(self, check: str, message: str, row: int = -1, doubt: bool = False) -> None:
+        """Add a remark on the data: see Quality."""
+        self.quality.append(Quality(check, message, row, doubt))
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:

@@ -59,7 +59,7 @@ def table(
         made.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
     if "gpu.time" not in made.columns:
         what = "frame times without GPU times: how even the frames are is known, not what the GPU does in them"
-        made.quality.append(Quality("no-times", f"{what}; {_CAPTURE_IT}"))
+        made.remark("no-times", f"{what}; {_CAPTURE_IT}")
     pacing.judge(made, np.ones(len(made), dtype=bool))
     made.notes.append(f"{plural(len(made), 'frame')}; GPU time is their sum, other times are means")
     return made

@@ -9,7 +9,7 @@ import numpy as np
 from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Masks, Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -125,7 +125,7 @@ def read(source: Source, options: Options) -> Table:
         table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
         table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
-        table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
+        table.remark("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
     judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
     pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
@@ -204,12 +204,10 @@ def _only_target(table: Table, apps: Names | None) -> Masks:
     count = Counter(str(a) for a in apps[other])
     more = f" and {len(count) - 4} more" if len(count) > 4 else ""
     some = ", ".join(f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common(4))
-    table.quality.append(
-        Quality(
-            "background",
-            f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
-            f"judged: {some}{more}",
-        )
+    table.remark(
+        "background",
+        f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
+        f"judged: {some}{more}",
     )
     return ~other[order]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture import queue_lanes
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table, zones
@@ -63,14 +63,14 @@ def read(source: Source, options: Options) -> Table:
         table.paths = np.array(zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), lane), dtype=object)
         table.queues = queue_lanes.lanes(_LANES, np.array(lane, dtype=np.int64), begun, begun + lasted)
         if table.queues[1]:
-            table.quality.append(Quality("several-queues", _CROSSED))
+            table.remark("several-queues", _CROSSED)
     figures = [length, *([wide.numbers[start]] if start >= 0 else [])]
     wrong = np.flatnonzero(
         np.logical_or.reduce([(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)])
     )
     if wrong.size:
         said = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
-        table.quality.append(Quality("impossible-value", said, int(wrong[0])))
+        table.remark("impossible-value", said, int(wrong[0]))
     table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
     table.collectable = frozenset()
     table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")

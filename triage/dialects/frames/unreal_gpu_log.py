@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from triage.capture.capture import SEP, Quality, Table
+from triage.capture.capture import SEP, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import text_rows
@@ -81,11 +81,9 @@ def read(source: Source, options: Options) -> Table:
     text_rows.enter(table, _SPEC, log.cells)
     for queue, ms in log.beside.items():
         said = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
-        table.quality.append(Quality("other-queue", said))
+        table.remark("other-queue", said)
     if "v-sync enabled" in source.head_text:
-        table.quality.append(
-            Quality("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
-        )
+        table.remark("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
     table.notes.append(
         f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below"
     )

@@ -78,7 +78,7 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(f"{plural(others, 'CPU timer')} left out: no GPU work")
     if not told:
         said = "no column or name says which timers are the GPU's: those that look like CPU timers were left out"
-        table.quality.append(Quality("gpu-timers", f"{said}; export with -threads=GPU*"))
+        table.remark("gpu-timers", f"{said}; export with -threads=GPU*")
     table.collectable = frozenset()
     return table
 
@@ -113,7 +113,7 @@ def _say(table: Table, incl: Floats, calls: Floats, frames: float) -> None:
     if odd:
         table.notes.append(f"{plural(odd, 'timer')} did not run in every frame")
     if np.nansum(incl) > 0 and not np.nansum(table.raw[next(iter(table.raw))].values) > 0:
-        table.quality.append(Quality("no-times", "all exclusive times are 0: export the column Excl"))
+        table.remark("no-times", "all exclusive times are 0: export the column Excl")
 
 
 def _spikes(names: Names, longest: Floats, median: Floats) -> list[Quality]:

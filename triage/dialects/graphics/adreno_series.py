@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -90,7 +90,7 @@ def read(source: Source, options: Options) -> Table:
         )
     table = _aggregate(source, samples, first, list(unused))
     if odd:
-        table.quality.append(Quality("not-a-number", f"{plural(odd, 'sample')} without a readable value left out"))
+        table.remark("not-a-number", f"{plural(odd, 'sample')} without a readable value left out")
     return table
 
 
@@ -144,7 +144,7 @@ def _aggregate(
     span = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts.pop())
     means = "one sample" if span == "1" else f"means of {span} samples over time"
     said = f"{means}: the whole GPU, no passes; a mean hides what few frames do"
-    table.quality.append(Quality("time-series", said))
+    table.remark("time-series", said)
     table.notes.append(
         "capture a snapshot (Snapdragon Profiler) or a render stage trace (ovrgpuprofiler -t) to see passes"
     )

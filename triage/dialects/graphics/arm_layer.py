@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -76,7 +76,7 @@ def read(source: Source, options: Options) -> Table:
     formula = f"queue cycles / {CLOCK_HZ / 1e9:g} GHz (assumed)"
     table.columns["gpu.time"] = Column(cycles * 1e9 / CLOCK_HZ, "", formula=formula, inputs=inputs)
     said = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
-    table.quality.append(Quality("assumed-clock", said))
+    table.remark("assumed-clock", said)
     used = {kind, label, *numeric}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used and h != "Index"]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")

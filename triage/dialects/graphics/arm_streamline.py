@@ -8,7 +8,7 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Floats, Indices
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -106,7 +106,7 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for c, h in enumerate(headers) if h and c not in {time, label, length, *used.values()}]
     if label < 0:
         said = f"no column {', '.join(_LABELS[:3])}: the capture is one aggregate, without passes"
-        table.quality.append(Quality("aggregate", said))
+        table.remark("aggregate", said)
         table.kinds, table.group = np.full(len(table), "frame", dtype=object), False
     return table
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Options
@@ -179,12 +179,7 @@ def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
     """gpu.time of the kept rows from the best duration column; a remark where there is none."""
     column, header = top.time, top.headers[top.time] if top.time >= 0 else ""
     if column < 0 or not np.isfinite(time[rows]).any():
-        table.quality.append(
-            Quality(
-                "no-times",
-                "the events have counters but no times: findings cannot be ranked by time; " + _HINT,
-            )
-        )
+        table.remark("no-times", "the events have counters but no times: findings cannot be ranked by time; " + _HINT)
         return
     unit = wide_table.split_unit(header)[1]
     if not unit:
@@ -193,12 +188,10 @@ def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
             "write it as (ns)",
         )
     if column == top.time_top:  # the only times there are
-        table.quality.append(
-            Quality(
-                "overlapping-times",
-                "only TOP-to-EOP durations: they overlap between neighbours, so their "
-                "sum exceeds the frame; export EOP to EOP Duration",
-            )
+        table.remark(
+            "overlapping-times",
+            "only TOP-to-EOP durations: they overlap between neighbours, so their "
+            "sum exceeds the frame; export EOP to EOP Duration",
         )
     factor = units.factor(unit, "ns")
     table.columns["gpu.time"] = Column(time[rows] * factor, header, column + 1, unit, factor)

@@ -9,7 +9,7 @@ import numpy as np
 from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Indices, Names
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.graphics import barriers, markers, perfworks, renderdoc_events
@@ -151,9 +151,7 @@ def _time_unit(header: str) -> str:
 def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Indices) -> None:
     """gpu.time from the first of the (column, header, unit); a remark where another disagrees or there is none."""
     if not timed:
-        table.quality.append(
-            Quality("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
-        )
+        table.remark("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
         return
     i, header, unit = timed[0]
     factor = units.factor(unit, "ns")
@@ -216,7 +214,7 @@ def _join(table: Table, tree: renderdoc_events.EventTree, ids: Indices) -> None:
             formula="product of the thread-group counts in the call",
         )
     if missing:
-        table.quality.append(Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}"))
+        table.remark("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}")
 
 
 def _kinds(table: Table) -> Names:

@@ -75,7 +75,7 @@ def read(source: Source, options: Options) -> Table:
         others = [wide.numbers[o] for o in again.get(h, [])]
         if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):  # which one is meant?
             said = f"{h!r} stands {1 + len(others)} times with different values: not used"
-            table.quality.append(Quality("ambiguous-counter", said))
+            table.remark("ambiguous-counter", said)
             continue
         _column(table, h, c, wide.numbers[c])
     _several(table)
@@ -109,7 +109,7 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
         try:
             unit, remark = unit_inference.time_unit(where, header, values)
         except BadCapture as e:
-            table.quality.append(Quality("time-unit", f"{e.message}: the times are left out; {e.hint}"))
+            table.remark("time-unit", f"{e.message}: the times are left out; {e.hint}")
             return
         unit = unit or "ns"
         whole = units.show(np.nansum(values) * units.factor(unit, "ns"), "ns")
@@ -123,7 +123,7 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
 def _untimed(table: Table, has_column: bool) -> None:
     what = "the column GPU Time holds nothing that could be read" if has_column else "no column is called GPU Time"
     said = f"{what}: encoders are ranked by the share of their own time; profile the capture and export again"
-    table.quality.append(Quality("no-times", said))
+    table.remark("no-times", said)
 
 
 def _column(table: Table, header: str, c: int, values: Floats) -> None:

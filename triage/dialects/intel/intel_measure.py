@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -72,7 +72,7 @@ def read(source: Source, options: Options) -> Table:
     strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
     if strange:
         said = f"{plural(len(strange), 'frame, pass or shader')} without a number or hash"
-        table.quality.append(Quality("not-a-number", said, strange[0]))
+        table.remark("not-a-number", said, strange[0])
     frames = [str(f).strip() for f in wide.texts[frame]]
     if len(set(frames)) > 1:
         table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)

@@ -118,7 +118,7 @@ def read(source: Source, options: Options) -> Table:
             table.notes.append(f"{name}: {100 * most / waits:.0f} % of stalls at instruction {where}")
         if total[name] < MIN_SAMPLES:
             said = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
-            table.quality.append(Quality("few-samples", said, i))
+            table.remark("few-samples", said, i)
     table.quality += remarks
     _times(table, source, options)
     return table
