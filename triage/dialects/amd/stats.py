@@ -44,8 +44,6 @@ _HOST = (
 
 def header(source: Source) -> tuple[int, list[str]]:
     """Line and cells of a stats header; (0, []) when it is none."""
-    if source.is_folder:
-        return 0, []
     line, headers = wide_table.header(source)
     found = wide_table.roles(headers, ROLES)
     # the header is the same for kernels, API calls and copies; which it is, only the names tell
@@ -63,6 +61,11 @@ def kind(names: list[str]) -> str:
     known = [t for t in told if t]
     # one kernel may be named like anything; a table is of the host when most of its names are
     return max(set(known), key=known.count) if known and len(known) * 2 > len(told) else ""
+
+
+def names() -> dict[str, list[str]]:
+    """Time and calls."""
+    return {"gpu.time": ["TotalDurationNs"], "frame.calls": ["Calls"]}
 
 
 def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:

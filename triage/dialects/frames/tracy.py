@@ -8,6 +8,7 @@ from triage.capture import queue_lanes
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.frames import frame_logs
 from triage.dialects.tables import wide_table, zones
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
@@ -31,8 +32,6 @@ _CPU = ("total_ns", "exec_time_ns")
 
 def recognise(source: Source) -> Match | None:
     """The columns of GPU zones, of CPU zones or of messages."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     if wide_table.find(headers, _TIME) >= 0 and wide_table.find(headers, "name") >= 0:
         return Match(0.95, f"Tracy GPU zones: {_TIME}")
@@ -82,6 +81,4 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": [_TIME]}
 
 
-def collect(metrics: list[str]) -> str:
-    """Tracy has no unit counters; the tools that do."""
-    return "Tracy has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+collect = frame_logs.no_counters("Tracy")

@@ -14,7 +14,7 @@ from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.frames import pacing
+from triage.dialects.frames import frame_logs, pacing
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
@@ -50,7 +50,7 @@ _END = re.compile(r"\s*\"?\[\w+\]")
 
 def recognise(source: Source) -> Match | None:
     """FrameTime with thread times or GPU/ columns, or the profiler's metadata."""
-    if source.is_folder or not source.head_lines:
+    if not source.head_lines:
         return None
     headers = [h.strip().lower() for h in cells(source.head_lines[0], ",")]
     threads = {"gamethreadtime", "renderthreadtime", "gputime", "rhithreadtime"} & set(headers)
@@ -284,7 +284,4 @@ def names() -> dict[str, list[str]]:
     }
 
 
-def collect(metrics: list[str]) -> str:
-    """The profiler has no unit counters; the tools that do."""
-    tools = "Nsight Graphics GPU Trace, PIX or RenderDoc"
-    return f"the CSV profiler has no counters of GPU units: capture the frame with {tools}"
+collect = frame_logs.no_counters("the CSV profiler")

@@ -10,6 +10,7 @@ import numpy as np
 from triage.capture.capture import SEP, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.frames import frame_logs
 from triage.dialects.tables import text_rows
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
@@ -59,7 +60,7 @@ class _Log:
 
 def recognise(source: Source) -> Match | None:
     """The line that begins a dump."""
-    if source.is_folder or not (m := _DUMP_RE.search(source.head_text)):
+    if not (m := _DUMP_RE.search(source.head_text)):
         return None
     return Match(0.95, "Unreal ProfileGPU tree" if m[1] else "Unreal ProfileGPU table")
 
@@ -180,6 +181,4 @@ def names() -> dict[str, list[str]]:
     return {metric: [header] for metric, header, _ in _SPEC if metric}
 
 
-def collect(metrics: list[str]) -> str:
-    """The log has no unit counters; the tools that do."""
-    return "ProfileGPU has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+collect = frame_logs.no_counters("ProfileGPU")

@@ -10,6 +10,7 @@ from triage.capture.arrays import Floats, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.frames import frame_logs
 from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
@@ -37,8 +38,6 @@ MAX_NAMED = 3
 
 def recognise(source: Source) -> Match | None:
     """Name, Count, Incl and Excl."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     if all(wide_table.find(headers, h) >= 0 for h in (*_NEEDED, "Excl")):
         return Match(0.94, "Unreal Insights timers: Name, Count, Incl, Excl")
@@ -137,6 +136,4 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["Excl"]}
 
 
-def collect(metrics: list[str]) -> str:
-    """Insights has no unit counters; the tools that do."""
-    return "Insights has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+collect = frame_logs.no_counters("Insights")

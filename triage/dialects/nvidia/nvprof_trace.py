@@ -45,14 +45,12 @@ def names() -> dict[str, list[str]]:
     }
 
 
-def collect(metrics: list[str]) -> str:
-    """nvprof's command for the metrics it has, else Nsight Compute's."""
-    return nvprof_metrics.collect(metrics)
+collect = nvprof_metrics.collect
 
 
 def recognise(source: Source) -> Match | None:
     """Start, Duration, Grid X and Name in one header."""
-    if source.is_folder or not any(f.kind == "trace" for f in nvprof.find(source)):
+    if not any(f.kind == "trace" for f in nvprof.find(source)):
         return None
     return Match(0.9, "nvprof trace columns: Start, Duration, Grid X, Name")
 
