@@ -56,8 +56,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if line and all(wide_table.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
         return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")

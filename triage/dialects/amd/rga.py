@@ -49,8 +49,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """USED_VGPRs beside AVAILABLE_VGPRs and a DEVICE, whatever the separator."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if line and all(wide_table.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
         return Match(0.95, f"compiler statistics (DEVICE, USED_VGPRs, ...) on line {line}")

@@ -40,7 +40,7 @@ def recognise(source: Source) -> Match | None:
 
     Names and a count alone are any list there is: of people and their calls, say.
     """
-    if source.is_folder or not source.head_text.strip():
+    if not source.head_text.strip():
         return None
     line, headers = wide_table.header(source)
     known = [metric for h in headers if (metric := by_name(h).metric)]

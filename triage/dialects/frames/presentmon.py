@@ -76,8 +76,6 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Application and a swap chain or process, with present timing columns."""
-    if source.is_folder:
-        return None
     _, headers = _header(source)
     plain = {_plain(h) for h in headers}
     who = "application" in plain and plain & {"processid", "swapchainaddress", "swapchain"}

@@ -44,8 +44,6 @@ MAX_ROWS = 100_000
 
 def recognise(source: Source) -> Match | None:
     """Columns Process, Metric, Timestamp, Value; or lines of metrics or surfaces."""
-    if source.is_folder:
-        return None
     if _columns(source):
         return Match(0.9, "Snapdragon Profiler series: Process, Metric, Timestamp, Value")
     lines = source.head_lines[:200]

@@ -42,8 +42,6 @@ _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "t
 
 def recognise(source: Source) -> Match | None:
     """Index, Workload type, counters, Label."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     good = all(wide_table.find(headers, h) >= 0 for h in ("Workload type", "Label"))
     return Match(0.94, "Arm GPU Profile layer: Workload type, counters, Label") if good else None

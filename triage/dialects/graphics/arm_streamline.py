@@ -65,8 +65,6 @@ def _find(headers: list[str], *names: str) -> int:
 
 def recognise(source: Source) -> Match | None:
     """A time, and several series of a Mali GPU's charts."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     series = sum(bool(_SERIES_RE.match(wide_table.split_unit(h)[0])) for h in headers)
     if series < MIN_SERIES or _find(headers, "Time") < 0:

@@ -35,7 +35,7 @@ _UNITS = {"A": "arithmetic", "FMA": "FMA", "CVT": "conversion", "SFU": "special 
 
 def recognise(source: Source) -> Match | None:
     """The tool's name, and cycles or an error of it."""
-    good = not source.is_folder and _HEAD_RE.search(source.head_text[:4096])
+    good = _HEAD_RE.search(source.head_text[:4096])
     return Match(0.95, "Mali Offline Compiler report") if good else None
 
 

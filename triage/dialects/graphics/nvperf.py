@@ -43,8 +43,6 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """First header `Range Name`, then PerfWorks counters."""
-    if source.is_folder:
-        return None
     _, headers = _header(source)
     if wide_table.find(headers, _NAME) < 0:
         return None

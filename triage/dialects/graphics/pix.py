@@ -55,8 +55,6 @@ class Head:
 
 def head(source: Source) -> Head | None:
     """The header row of an event list among the first lines, in any column order; None when there is none."""
-    if source.is_folder:
-        return None
     for number, line in enumerate(source.head_lines[:10], 1):
         if "Name" not in line and "name" not in line:
             continue

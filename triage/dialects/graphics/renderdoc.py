@@ -66,8 +66,6 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Header `EID`, then counter names; or the event tree alone."""
-    if source.is_folder:
-        return None
     number, headers = _header(source)
     if number and len(headers) >= 2:
         return Match(0.95, "header EID, then counter names with units in brackets")

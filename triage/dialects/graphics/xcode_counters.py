@@ -36,8 +36,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """CommandBuffer Label and Encoder Label."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if line and wide_table.find(headers, "Encoder Label") >= 0 and wide_table.find(headers, "CommandBuffer Label") >= 0:
         return Match(0.95, f"Metal encoder columns (CommandBuffer Label, Encoder Label) on line {line}")

@@ -30,8 +30,6 @@ _SHADERS = ("vs", "tcs", "tes", "gs", "ms", "ts", "fs", "cs")  # hashes of the b
 
 def recognise(source: Source) -> Match | None:
     """draw_start, frame, batch, and a time or an event count."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     good = all(wide_table.find(headers, h) >= 0 for h in ("draw_start", "frame", "batch", "type"))
     return Match(0.95, "INTEL_MEASURE columns: draw_start, frame, batch, type") if good else None

@@ -106,8 +106,6 @@ def _plain(header: str) -> str:
 
 def _header(source: Source) -> tuple[int, list[str]]:
     """Line and cells of the header, below what VTune printed; (0, []) without a column of computing tasks."""
-    if source.is_folder:
-        return 0, []
     for number, line in enumerate(source.head_lines[: vtune_summary.FIRST_LINES], 1):
         if line.lstrip('"').startswith(_TASKS):
             source.delimiter = delimiter(line)
