@@ -68,8 +68,7 @@ def read(source: Source, options: Options) -> Table:
     devices = [str(d).strip() for d in wide.texts[device]]
     stem = _kernel(source.name, devices)  # the table names GPUs only
     shown = np.array([stem or f"kernel ({d})" for d in devices], dtype=object)
-    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, shown)
     table.kinds = np.full(len(table), "compute", dtype=object)
     for metric, c in found.items():
         values = wide.numbers[c]

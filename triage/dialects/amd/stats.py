@@ -76,14 +76,12 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     roles = wide_table.roles(headers, ROLES)
     source = unquoted_names.quoted(source, line, headers, roles["name"])
     numeric = [roles["calls"], roles["total"]]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], decimal=decimal)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
         raise NotTriageable(f"{source.path}: {what} (first: {exported[0]!r}), not GPU kernels", hint)
     shown = rocm.names(wide.texts[roles["name"]])
-    table = Table(dialect, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(dialect, source, shown)
     table.kinds = rocm.kinds(table.names)
     for role, metric, unit in (("total", "gpu.time", "ns"), ("calls", "frame.calls", "")):
         c = roles[role]

@@ -49,13 +49,12 @@ def read(source: Source, options: Options) -> Table:
             "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv",
         )
     numeric = [c for c in (time, start) if c >= 0]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [name], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [name], decimal=options.decimal)
     length = wide.numbers[time]
     if not np.isfinite(length).any():
         raise BadCapture(f"{source.path}: no GPU zone with a time", "export again with tracy-csvexport -g")
     names = np.array([str(n) or "(unnamed zone)" for n in wide.texts[name]], dtype=object)
-    table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    table = wide.table(NAME, source, names)
     if start >= 0:
         begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
         lane = zones.crossing(names.tolist(), begun.tolist(), lasted.tolist())

@@ -51,8 +51,7 @@ def read(source: Source, options: Options) -> Table:
     extra = [i for h in ("I.Max", "I.Med") if (i := wide_table.find(headers, h)) >= 0]
     kinds = [i for h in ("Type", "TimerType", "ThreadName", "Group") if (i := wide_table.find(headers, h)) >= 0][:1]
     numeric = [count, incl, excl, *extra]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], decimal=options.decimal)
     names = np.array([str(n) for n in wide.texts[name]], dtype=object)
     gpu, told = _gpu(names, wide.texts[kinds[0]] if kinds else None)
     if not gpu.any():

@@ -56,13 +56,11 @@ def read(source: Source, options: Options) -> Table:
     if not queues or kind < 0 or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
     numeric = [*queues, *plain]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [kind, label], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [kind, label], decimal=options.decimal)
     kinds = [str(k).strip() for k in wide.texts[kind]]
     levels = [[w for w in str(t).split("|") if w.strip()] for t in wide.texts[label]]
     shown = [own[-1] if own else f"{what} {i}" for i, (own, what) in enumerate(zip(levels, kinds, strict=True))]
-    table = Table(NAME, [source], np.array(shown, dtype=object), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, np.array(shown, dtype=object))
     table.paths = np.array([SEP.join(own[:-1]) for own in levels], dtype=object)
     table.kinds = np.array([_kind(k) for k in kinds], dtype=object)
     for c, metric in plain.items():

@@ -86,9 +86,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: Streamline table without a series that is used", "add the Mali charts to it"
         )
     numeric = sorted({*used.values(), *([length] if length >= 0 else [])})
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     texts = [time, *([label] if label >= 0 else [])]
-    wide = wide_table.read(source, line, len(headers), numeric, texts, style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, texts, decimal=options.decimal)
     begun = np.array([_seconds(str(t), headers[time]) for t in wide.texts[time]])
     lasted = wide.numbers[length] * _scale(headers[length]) if length >= 0 else _steps(begun)
     if not np.isfinite(lasted).any():

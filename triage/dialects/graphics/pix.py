@@ -118,8 +118,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     # ids stay text: a marker's Global ID may be a range
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
     texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
-    style = wide_table.number_style(source, source.head_lines[top.line :], numeric, options.decimal)
-    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, style=style)
+    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, decimal=options.decimal)
     count = len(wide.texts[top.name])
     ids = wide.texts[top.global_id]
     time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)

@@ -99,8 +99,7 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit",
             _HINT,
         )
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [], decimal=options.decimal)
     eids = wide.numbers[event]
     good = np.isfinite(eids)
     known = np.where(good, eids, 0)

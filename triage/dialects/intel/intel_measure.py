@@ -64,8 +64,7 @@ def read(source: Source, options: Options) -> Table:
             else ""
         )
         shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
-    table = Table(NAME, [source], np.array(shown, dtype=object), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, np.array(shown, dtype=object))
     numbered = [c for c in (frame, target, *hashes) if c >= 0]
     strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
     if strange:

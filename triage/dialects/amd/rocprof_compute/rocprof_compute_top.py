@@ -54,8 +54,7 @@ def read(source: Source, options: Options) -> Table:
     total, unit = total_time(headers)
     factor = units.factor(unit, "ns")
     wide = wide_table.read(source, line, len(headers), [count, total], [name])
-    table = Table(NAME, [source], rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, rocm.names(wide.texts[name]))
     table.kinds = np.full(len(table), "compute", dtype=object)
     table.columns["gpu.time"] = Column(wide.numbers[total] * factor, headers[total], total + 1, unit, factor)
     table.columns["frame.calls"] = Column(wide.numbers[count], headers[count], count + 1)
