@@ -234,6 +234,11 @@ class Capture:
         return self.table.files[0].sha256 if self.table.files else ""
 
     @property
+    def device_name(self) -> str:
+        """The device as its table names it, else as the export does; "" where neither knows it."""
+        return self.device.name if self.device else self.table.device
+
+    @property
     def copying(self) -> Masks | None:
         """Workloads that a copy engine did, which has no counters; None where there are none, or where a copy is a range of
         a frame, whose units are counted like any other's.

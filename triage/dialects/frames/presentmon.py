@@ -16,7 +16,7 @@ from triage.dialects import Match, Options
 from triage.dialects.frames import pacing
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import first_of, plural
 
 NAME = "presentmon"
 ROW = "application"  # what reports call a row
@@ -200,12 +200,11 @@ def _only_target(table: Table, apps: Names | None) -> Masks:
     assert table.kinds is not None
     table.names, table.kinds = table.names[order], table.kinds[order]
     count = Counter(str(a) for a in apps[other])
-    more = f" and {len(count) - 4} more" if len(count) > 4 else ""
-    some = ", ".join(f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common(4))
+    some = first_of([f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common()], 4, " and ")
     table.remark(
         "background",
         f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
-        f"judged: {some}{more}",
+        f"judged: {some}",
     )
     return ~other[order]
 

@@ -16,6 +16,7 @@ from triage.dialects.graphics import barriers, markers, perfworks, renderdoc_eve
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import first_of
 
 NAME = "renderdoc"
 SIGN = ("eid", "e id", "e_id", "e-id", "event")
@@ -245,7 +246,7 @@ def collect(metrics: list[str]) -> str:
     wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
     told = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
     counters = [w for w in wanted if w not in told]
-    more = f" and {len(counters) - MAX_COUNTERS_PER_PASS} more" if len(counters) > MAX_COUNTERS_PER_PASS else ""
-    tick = f"Performance Counter Viewer > Capture counters > tick {', '.join(counters[:MAX_COUNTERS_PER_PASS])}{more}"
+    some = first_of(counters, MAX_COUNTERS_PER_PASS, " and ")
+    tick = f"Performance Counter Viewer > Capture counters > tick {some}"
     events = "Event Browser > Export to frame-events.txt in the same folder (it holds dispatch sizes and barriers)"
     return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if told & set(wanted) else []))
