@@ -152,6 +152,10 @@ class Table:
         """Line on which a row's record starts."""
         return int(self.lines[row]) if self.lines is not None else self.first_line + row
 
+    def remark(self, check: str, message: str, row: int = -1, doubt: bool = False) -> None:
+        """Add a remark on the data: see Quality."""
+        self.quality.append(Quality(check, message, row, doubt))
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -228,6 +232,11 @@ class Capture:
     def sha256(self) -> str:
         """Digest of the input as it is on disk; raises BadCapture when that is no longer what was read."""
         return self.table.files[0].sha256 if self.table.files else ""
+
+    @property
+    def device_name(self) -> str:
+        """The device as its table names it, else as the export does; "" where neither knows it."""
+        return self.device.name if self.device else self.table.device
 
     @property
     def copying(self) -> Masks | None:

@@ -80,6 +80,16 @@ def top(text: str) -> Decorator:
     return click.option("--top", type=_types.Whole(0), metavar="N", help=text)
 
 
+# folders of the user's, as `list` takes them too
+DIALECTS: dict[str, Any] = {
+    "type": _types.PathType("dir"),
+    "multiple": True,
+    "metavar": "DIR",
+    "help": "Add input formats: a folder of modules, whose code is run (repeatable).",
+}
+RULES: dict[str, Any] = DIALECTS | {"metavar": "PATH", "help": "Add rule files: a file or a folder (repeatable)."}
+
+
 def _reading(*names: str, **how: Any) -> Decorator:
     return click.option(*names, cls=ReadingOption, **how)
 
@@ -96,13 +106,7 @@ reading = stack(
         metavar="NAME",
         help="Read as this format (see: triage list dialects).",
     ),
-    _reading(
-        "--dialects",
-        type=_types.PathType("dir"),
-        multiple=True,
-        metavar="DIR",
-        help="Add input formats: a folder of modules, whose code is run (repeatable).",
-    ),
+    _reading("--dialects", **DIALECTS),
     _reading(
         "--device",
         type=_types.Text(_completion.devices),
@@ -177,13 +181,7 @@ knowledge = stack(
         metavar="RULE.threshold=VALUE",
         help="Change a threshold (repeatable).",
     ),
-    _rules(
-        "--rules",
-        type=_types.PathType("dir"),
-        multiple=True,
-        metavar="PATH",
-        help="Add rule files: a file or a folder (repeatable).",
-    ),
+    _rules("--rules", **RULES),
     _rules("--experimental", is_flag=True, help="Include experimental rules."),
     _rules(
         "--engine",

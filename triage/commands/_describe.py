@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triage.ground.phrasing import as_written
+from triage.ground.phrasing import as_written, first_of
 from triage.rulebook.applies import describe
 
 if TYPE_CHECKING:
@@ -196,7 +196,11 @@ def metric_text(metric: str, book: Rulebook) -> str:
     # the generic table knows every metric by its own name, which is not a tool's
     out += block(
         "Exported by",
-        [wrap(_some(n), f"  {tool}: ", "      ") for tool, n in sorted(tools.items()) if tool != "generic"],
+        [
+            wrap(first_of(n, MAX_NAMES, " and "), f"  {tool}: ", "      ")
+            for tool, n in sorted(tools.items())
+            if tool != "generic"
+        ],
     )
     readers = [
         f"{r.id} {r.name}"
@@ -205,11 +209,6 @@ def metric_text(metric: str, book: Rulebook) -> str:
     ]
     out += block("Used by", [f"  {r}" for r in readers])
     return "\n".join(out) + "\n"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def term_text(entry: Entry) -> str:

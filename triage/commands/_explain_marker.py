@@ -24,7 +24,7 @@ from triage.findings.origins import Origins
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import path_text, sentence, verdict_text
 from triage.ground.kernel_names import kernel, plain
-from triage.ground.phrasing import plural, whole_percent
+from triage.ground.phrasing import first_of, plural, whole_percent
 from triage.ground.terminology import said, speaking
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE
@@ -200,5 +200,4 @@ def _label(metric: str) -> str:
 
 def _some(words: Iterable[str]) -> str:
     """The first of many."""
-    known = list(words)
-    return ", ".join(known[:MAX_NAMED]) + (f" and {len(known) - MAX_NAMED} more" if len(known) > MAX_NAMED else "")
+    return first_of(list(words), MAX_NAMED, " and ")

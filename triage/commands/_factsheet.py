@@ -41,7 +41,7 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
     lines = [
         f"file      {_columns.printable(c.input.path)}",
         f"format    {c.input.dialect} ({c.input.why})",
-        f"device    {_columns.printable(c.device.name if c.device else c.table.device or 'unknown')}",
+        f"device    {_columns.printable(c.device_name or 'unknown')}",
         f"read      {c.input.rows} ranges, {len(c)} workloads, {len(c.facts)} metrics, {plural(len(c.table.unmapped), 'unmapped column')}",
     ]
     if c.frame_ns > 0:
@@ -132,7 +132,7 @@ def as_json(capture: Capture, metrics: Sequence[str]) -> dict[str, object]:
         "dialect": c.input.dialect,
         "why": c.input.why,
         "rows": c.input.rows,
-        "device": c.device.name if c.device else c.table.device or None,
+        "device": c.device_name or None,
         "columns": columns,
         "workloads": rows,
         "unmapped": list(c.table.unmapped),

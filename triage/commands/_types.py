@@ -47,9 +47,10 @@ class Text(_Type):
     """Any text, with completions."""
 
     name = "text"
+    completions: Known | None = None
 
     def __init__(self, known: Known | None = None) -> None:
-        self.known = known
+        self.known = known or self.completions
 
     def parse(self, text: str, option: str) -> object:
         """Return the value of a text; raises TriageError. option: its name, for the message."""
@@ -306,10 +307,7 @@ class TokenList(Text):
 class Mapped(Text):
     """`COLUMN=METRIC` -> the pair."""
 
-    name = "mapping"
-
-    def __init__(self) -> None:
-        super().__init__(_completion.metrics)
+    name, completions = "mapping", staticmethod(_completion.metrics)
 
     def parse(self, text: str, option: str) -> tuple[str, str]:
         """Split at the last equals sign, since column names may hold some. Raises TriageError."""
@@ -343,10 +341,7 @@ class MapFile(PathType):
 class Report(Text):
     """A report format, or a path to a template."""
 
-    name = "format"
-
-    def __init__(self) -> None:
-        super().__init__(_completion.formats)
+    name, completions = "format", staticmethod(_completion.formats)
 
     def parse(self, text: str, option: str) -> str:
         """Raises ReportError for an unknown format or a missing template, before any work is done."""
@@ -359,10 +354,7 @@ class Report(Text):
 class Reports(TokenList):
     """Several formats."""
 
-    name = "formats"
-
-    def __init__(self) -> None:
-        super().__init__(_completion.formats)
+    name, completions = "formats", staticmethod(_completion.formats)
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
         """See `Report`."""

@@ -88,7 +88,7 @@ def add(
                 complain(str(e))
                 skipped += 1
                 continue
-            device = capture.device.name if capture.device else capture.table.device or ""
+            device = capture.device_name
             key = Key(build.branch, build.revision, settings.scope or scope_of(capture), device)
             added = store.add(db, key, build.at, run, now, label)
             say(f"{build.revision[:12]}  {path}  {'added' if added else 'already in the history'}")

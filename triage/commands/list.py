@@ -17,21 +17,8 @@ KINDS = ("rules", "causes", "metrics", "dialects", "formats", "devices", "terms"
 @click.command("list")
 @click.argument("kind", type=_types.Choice(KINDS, noun="list"))
 @_common.table_format(["table", "json"])
-@click.option(
-    "--rules",
-    type=_types.PathType("dir"),
-    multiple=True,
-    metavar="PATH",
-    help="Add rule files: a file or a folder (repeatable).",
-)
-@click.option(
-    "--dialects",
-    "folders",
-    type=_types.PathType("dir"),
-    multiple=True,
-    metavar="DIR",
-    help="Add input formats: a folder of modules, whose code is run (repeatable).",
-)
+@click.option("--rules", **_common.RULES)
+@click.option("--dialects", "folders", **_common.DIALECTS)
 def command(kind: str, form: str, rules: tuple[str, ...], folders: tuple[str, ...]) -> int:
     """List rules, causes, metrics, dialects (input formats), report formats, devices or terms."""
     from triage.files import plain_json, writing

@@ -18,9 +18,9 @@ class Derivation:
     """
 
     metric: str
-    inputs: tuple[str, ...]
     formula: str
     function: Callable[..., Values]
+    inputs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     whole: bool = False
     ask: tuple[str, ...] = ()

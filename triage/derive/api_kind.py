@@ -49,7 +49,7 @@ def _flag(api: str) -> Derivation:
         found = api_known(view)
         return full(found == api, view.size) if found else np.nan
 
-    return Derivation(f"api.{api}", (), "the dialect, or calls that only one API has", known, whole=True)
+    return Derivation(f"api.{api}", "the dialect, or calls that only one API has", known, whole=True)
 
 
 DERIVATIONS = tuple(_flag(api) for api in APIS)

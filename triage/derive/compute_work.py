@@ -64,38 +64,35 @@ def _arithmetic(precision: str) -> tuple[Derivation, ...]:
     return (
         Derivation(
             f"flop.{precision}",
-            (),
             "adds + muls + 2 x multiply-adds",
             _flops,
-            (*counts, *rates, "sm.cycles_elapsed"),
+            optional=(*counts, *rates, "sm.cycles_elapsed"),
             ask=counts,
         ),
         Derivation(
             f"flop.nonfused_{precision}",
-            (),
             "2 x the lesser of adds and muls / all adds, muls and multiply-adds",
             _nonfused,
-            (*counts, *rates),
+            optional=(*counts, *rates),
             ask=counts,
         ),
         Derivation(
             f"flop.rate_{precision}",
-            (f"flop.{precision}", "gpu.time"),
             "operations / time",
             lambda n, t: n / (t * 1e-9),
+            (f"flop.{precision}", "gpu.time"),
         ),
         Derivation(
             f"flop.{precision}_peak",
-            (),
             "2 x multiply-adds per cycle x SM clock, else the device table",
             _peak(precision),
             whole=True,
         ),
         Derivation(
             f"flop.{precision}_share",
-            (f"flop.rate_{precision}", f"flop.{precision}_peak"),
             "rate / peak",
             lambda r, p: r / p,
+            (f"flop.rate_{precision}", f"flop.{precision}_peak"),
         ),
     )
 
@@ -164,10 +161,9 @@ def _use(pipe: str, *also: str) -> Derivation:
     active = [f"{kind}.{p}" for p in names for kind in ("pipe_busy", "pipe")]
     return Derivation(
         f"pipe.{pipe}_use",
-        (),
         "the higher of cycles busy and instructions issued, as shares of the peak",
         lambda *found: first(highest(*found[: len(active)]), highest(*found[len(active) :])),
-        (*active, *(f"pipe_elapsed.{p}" for p in names)),
+        optional=(*active, *(f"pipe_elapsed.{p}" for p in names)),
         ask=(f"pipe_busy.{pipe}", f"pipe.{pipe}"),
     )
 
@@ -199,17 +195,17 @@ def _uneven(unit: str) -> Derivation:
     if unit in ("sm", "smsp", "l1tex"):
         return Derivation(
             f"imbalance.{unit}",
-            (f"{unit}.cycles_active", f"{unit}.cycles_active_max"),
             "(busiest - average active cycles) / elapsed cycles",
             lambda avg, top, all_: np.clip((top - avg) / first(all_, top), 0.0, 1.0),
+            (f"{unit}.cycles_active", f"{unit}.cycles_active_max"),
             ("sm.cycles_elapsed",),
         )
     inputs = (f"{unit}.cycles_active", f"{unit}.cycles_active_max", f"{unit}.throughput")
     return Derivation(
         f"imbalance.{unit}",
-        inputs,
         "(1 - average / busiest active cycles) x share of peak",
         lambda avg, top, sol: np.clip((1 - over(avg, top)) * sol, 0.0, 1.0),
+        inputs,
     )
 
 
@@ -224,90 +220,82 @@ UNEVEN = ("sm", "smsp", "l1tex", "l2", "vram")
 DERIVATIONS = (
     # arithmetic
     *(d for p in _LETTER for d in _arithmetic(p)),
-    Derivation("device.fp64_ratio", (), "FP32 peak / FP64 peak", _ratio, whole=True),
-    Derivation("device.vram_peak", (), "data sheet of the device", _vram_peak, whole=True),
+    Derivation("device.fp64_ratio", "FP32 peak / FP64 peak", _ratio, whole=True),
+    Derivation("device.vram_peak", "data sheet of the device", _vram_peak, whole=True),
     # pipes
     *(_use(p) for p in ("alu", "fma", "fmaheavy", "fmalite", "fp64", "xu")),
     _use("tensor", "tc"),
     Derivation(
         "pipe.top",
-        (),
         "the fullest math pipe",
         highest,
-        ("pipe.alu_use", "pipe.fma_use", "pipe.fp64_use", "pipe.xu_use", "pipe.fp16", "pipe.tensor_use"),
+        optional=("pipe.alu_use", "pipe.fma_use", "pipe.fp64_use", "pipe.xu_use", "pipe.fp16", "pipe.tensor_use"),
         ask=("pipe.alu", "pipe.fma", "pipe.xu"),
     ),
     Derivation(
         "pipe.top_other",
-        (),
         "the highest of the other pipes",
         highest,
-        ("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
+        optional=("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"),
         ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
     ),
     Derivation(
         "name.tensor_like",
-        (),
         "kernel name of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or similar",
         lambda view: _named(view, _TENSOR),
         whole=True,
     ),
     Derivation(
         "name.collective",
-        (),
         "kernel name of a communication library: NCCL, RCCL, NVSHMEM or similar",
         lambda view: _named(view, COLLECTIVE),
         whole=True,
     ),
     Derivation(
         "name.matrix_like",
-        (),
         "kernel name contains gemm, conv, attention or similar, or is a Tensile product (Cijk_...)",
         _matrix,
         whole=True,
     ),
     # roofline
     Derivation(
-        "roofline.intensity", ("flop.fp32", "vram.bytes"), "operations / bytes of VRAM", _intensity, ("flop.fp64",)
+        "roofline.intensity", "operations / bytes of VRAM", _intensity, ("flop.fp32", "vram.bytes"), ("flop.fp64",)
     ),
     Derivation(
         "roofline.ridge",
-        ("flop.fp32", "flop.fp32_peak", "vram.peak_bandwidth"),
         "peak rate of the mix / peak bandwidth",
         _ridge,
+        ("flop.fp32", "flop.fp32_peak", "vram.peak_bandwidth"),
         ("flop.fp64", "flop.fp64_peak"),
     ),
     Derivation(
         "roofline.compute",
-        ("flop.fp32", "flop.fp32_peak", "gpu.time"),
         "(FP32 / FP32 peak + FP64 / FP64 peak) / time",
         lambda f, p, t, d, q: _together(f, d, p, q) / (t * 1e-9),
+        ("flop.fp32", "flop.fp32_peak", "gpu.time"),
         ("flop.fp64", "flop.fp64_peak"),
     ),
     Derivation(
         "roofline.memory",
-        (),
         "VRAM SOL, else VRAM bytes / peak bandwidth / time",
         lambda sol, b, p, t: first(sol, b / p / (t * 1e-9)),
-        ("vram.throughput", "vram.bytes", "vram.peak_bandwidth", "gpu.time"),
+        optional=("vram.throughput", "vram.bytes", "vram.peak_bandwidth", "gpu.time"),
         ask=("vram.throughput",),
     ),
     # imbalance and latency
     *(_uneven(u) for u in UNEVEN),
     Derivation(
         "imbalance.top",
-        (),
         "the largest imbalance",
         highest,
-        tuple(f"imbalance.{u}" for u in UNEVEN),
+        optional=tuple(f"imbalance.{u}" for u in UNEVEN),
         ask=("imbalance.sm",),
     ),
     Derivation(
         "latency.reach",
-        (),
         f"min(1 - issue slots used, 1 - top SOL / {whole_percent(RAISED)})",
         _reach,
-        ("sm.issue_per_active", "sol.top", "sm.side", "memory.side", "unit.top"),
+        optional=("sm.issue_per_active", "sol.top", "sm.side", "memory.side", "unit.top"),
         ask=("sm.issue_per_active", "sm.throughput", "memory.throughput"),
     ),
 )

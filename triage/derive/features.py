@@ -52,7 +52,7 @@ def _flag(feature: str) -> Derivation:
         found = has(feature, device.arch if device else "", api_known(view))
         return full(found, view.size) if found == found else np.nan
 
-    return Derivation(f"can.{feature}", (), "the device's generation and the API (features.toml)", known, whole=True)
+    return Derivation(f"can.{feature}", "the device's generation and the API (features.toml)", known, whole=True)
 
 
 DERIVATIONS = tuple(_flag(f) for f in FEATURES)

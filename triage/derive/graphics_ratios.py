@@ -26,7 +26,7 @@ _MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back
 
 
 def _per(metric: str, top: str, bottom: str, formula: str) -> Derivation:
-    return Derivation(metric, (top, bottom), formula, lambda a, b: a / b)
+    return Derivation(metric, formula, lambda a, b: a / b, (top, bottom))
 
 
 def _some(count: Values) -> Values:
@@ -74,7 +74,7 @@ def _l2_share(unit: str) -> Derivation:
         # two chosen sources do not add up to the whole; a large share of L2's peak is a larger one of its traffic
         return part if main < 0 else np.where(np.isnan(other[main]), np.where(own >= TARGET_SHARE, own, np.nan), part)
 
-    return Derivation(f"l2_share.{unit}", (f"l2_from.{unit}",), formula, share, rest)
+    return Derivation(f"l2_share.{unit}", formula, share, (f"l2_from.{unit}",), rest)
 
 
 DERIVATIONS = (
@@ -82,17 +82,16 @@ DERIVATIONS = (
     _per("range.draw_time", "gpu.time", "draw.count", "GPU time / draws"),
     Derivation(
         "range.in_chain",
-        ("range.chain",),
         f"links of the chain >= {CHAIN}",
         lambda links: np.where(np.isnan(links), np.nan, np.asarray(links) >= CHAIN),
+        ("range.chain",),
         ask=("gpu.time",),
     ),
     Derivation(
         "range.draws",
-        (),
         "kind, else draws, else primitives, pixels or render-target traffic",
         _draws,
-        (
+        optional=(
             *("kind.draw", "kind.geometry", "kind.fullscreen", "draw.count", "prims.input"),
             *("pixels.shaded", "crop.throughput", "zrop.throughput", "raster.throughput"),
         ),
@@ -103,54 +102,51 @@ DERIVATIONS = (
     _per("range.switch_interval", "gpu.time", "wfi.switches", "GPU time / switches"),
     Derivation(
         "pixels.passed",
-        ("pixels.passed_early", "pixels.passed_late"),
         "samples that passed before shading + samples that passed after it",
         lambda early, late: early + late,
+        ("pixels.passed_early", "pixels.passed_late"),
     ),
     Derivation(
         "pixels.drawn",
-        (),
         "pixels from the rasteriser, else pixel-shader invocations, else samples that passed or failed behind early tests",
         lambda pixels, shaded, passed, failed: first(_some(pixels), _some(shaded), _some(passed + failed)),
-        ("pixels.shaded", "invocations.ps", "pixels.passed", "pixels.failed_late"),
+        optional=("pixels.shaded", "invocations.ps", "pixels.passed", "pixels.failed_late"),
         ask=("pixels.shaded",),
     ),
     _per("pixels.overdraw", "pixels.drawn", "target.pixels", "pixels drawn / pixels of the target"),
     Derivation(
         "pixels.late_fail_share",
-        ("pixels.failed_late", "pixels.drawn"),
         "pixels that failed after shading / pixels drawn",
         lambda failed, drawn: np.minimum(over(failed, drawn), 1.0),
+        ("pixels.failed_late", "pixels.drawn"),
     ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
-    Derivation("pixels.per_primitive", ("pixels.drawn", "prims.drawn"), "pixels drawn / primitives drawn", over),
+    Derivation("pixels.per_primitive", "pixels drawn / primitives drawn", over, ("pixels.drawn", "prims.drawn")),
     Derivation(
         "prims.drawn",
-        (),
         "primitives rasterised, else primitives in minus culled ones",
         lambda drawn, into, thrown: first(_some(drawn), _some(into - np.nan_to_num(thrown)), into),
-        ("prims.rasterized", "prims.input", "prims.thrown_away"),
+        optional=("prims.rasterized", "prims.input", "prims.thrown_away"),
         ask=("prims.rasterized",),
     ),
+    # Clipping makes new primitives, so more can come out than went in.
     Derivation(
         "prims.culled",
-        ("prims.input",),
         "1 - primitives rasterised / primitives in, or primitives thrown away / primitives in",
-        # Clipping makes new primitives, so more can come out than went in.
         lambda into, out, thrown: np.clip(first(1 - out / into, thrown / into), 0, 1),
+        ("prims.input",),
         ("prims.rasterized", "prims.thrown_away"),
         ask=("prims.rasterized", "prims.input"),
     ),
     Derivation(
         "zcull.reject_rate",
-        ("zcull.accepted", "zcull.samples"),
         "1 - samples accepted / samples tested",
         lambda kept, seen: 1 - kept / seen,
+        ("zcull.accepted", "zcull.samples"),
     ),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
     Derivation(
         "launch_stall.register_allocation",
-        (),
         "highest stall of all shader stages",
         highest,
         optional=tuple(f"launch_stall.{stage}_register_allocation" for stage in _STAGES),
@@ -158,7 +154,6 @@ DERIVATIONS = (
     ),
     Derivation(
         "launch_stall.worst",
-        (),
         "largest launch stall of any stage and resource, where three or that of warp slots were counted",
         _worst,
         optional=(
@@ -167,10 +162,6 @@ DERIVATIONS = (
         ),
     ),
     Derivation(
-        "ray.stalls",
-        ("stall.rtcore",),
-        "stalled on the core + stalled on its queue",
-        _sum,
-        ("stall.rtcore_throttle",),
+        "ray.stalls", "stalled on the core + stalled on its queue", _sum, ("stall.rtcore",), ("stall.rtcore_throttle",)
     ),
 )

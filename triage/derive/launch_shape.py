@@ -144,9 +144,9 @@ def _by_registers(view: View) -> Values:
 def _limit(which: str) -> Derivation:
     return Derivation(
         f"occupancy.limit_{which}",
-        _ASKED,
         f"occupancy model of the device: groups per SM allowed by {LIMITERS[which]}",
         lambda view: _theory(view).get(which, np.nan),
+        _ASKED,
         ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
         whole=True,
     )
@@ -160,9 +160,9 @@ def _limited(which: str) -> Derivation:
     others = tuple(m for m in _HELD if m != f"occupancy.limit_{which}")
     return Derivation(
         f"limited_by.{which}",
-        (f"occupancy.limit_{which}",),
         "its limit is the smallest of the occupancy limits",
         flag,
+        (f"occupancy.limit_{which}",),
         others,
     )
 
@@ -269,90 +269,79 @@ DERIVATIONS = (
     # device and launch
     Derivation(
         "device.sm_count",
-        (),
         "SMs of the device, else summed / single elapsed cycles, else the product with the measured peak bandwidth",
         _sms,
         whole=True,
     ),
-    Derivation("device.sm_total", (), "device table", _table_sms, whole=True),
+    Derivation("device.sm_total", "device table", _table_sms, whole=True),
     Derivation(
         "launch.sm_share",
-        ("device.sm_count", "device.sm_total"),
         "SMs in use / SMs of the device",
         lambda used, all_: np.minimum(over(used, all_), 1.0),
+        ("device.sm_count", "device.sm_total"),
     ),
-    Derivation("launch.wave_size", (), "warp width of the architecture", _wave_size, whole=True),
+    Derivation("launch.wave_size", "warp width of the architecture", _wave_size, whole=True),
     Derivation(
         "launch.group_warps",
-        ("launch.block_size", "launch.wave_size"),
         "threads per group / warp width, rounded up",
         lambda b, w: np.ceil(b / w),
+        ("launch.block_size", "launch.wave_size"),
     ),
     Derivation(
         "launch.idle_lanes",
-        (),
         "1 - threads / (warps x warp width), of 32 at least where the GPU is not known",
         _idle_lanes,
-        ("launch.block_size", "launch.wave_size"),
+        optional=("launch.block_size", "launch.wave_size"),
         whole=True,
         ask=("launch.block_size",),
     ),
-    Derivation("launch.time", ("gpu.time",), "GPU time / calls", _per_call, whole=True),
-    Derivation(
-        "launch.of_span",
-        ("gpu.time",),
-        "GPU time of all launches / span of the devices",
-        _of_span,
-        whole=True,
-    ),
+    Derivation("launch.time", "GPU time / calls", _per_call, ("gpu.time",), whole=True),
+    Derivation("launch.of_span", "GPU time of all launches / span of the devices", _of_span, ("gpu.time",), whole=True),
     Derivation(
         "launch.start_share",
-        ("launch.time", "launch.block_size", "device.is_nvidia"),
         f"{START_NS / 1000:g} µs, the time of an empty kernel / time of one launch",
         lambda time, block, nvidia: np.where((block > 0) & (nvidia > 0), np.minimum(over(START_NS, time), 1.0), np.nan),
+        ("launch.time", "launch.block_size", "device.is_nvidia"),
     ),
     Derivation(
         "launch.too_short",
-        (),
         "in a chain of tiny work, or mostly start-up: two fifths of the time or more",
         lambda chain, start: highest(chain, np.where(np.isnan(start), np.nan, np.asarray(start >= MAIN_START, float))),
-        ("range.in_chain", "launch.start_share"),
+        optional=("range.in_chain", "launch.start_share"),
         ask=("gpu.time",),
     ),
     Derivation(
         "launch.spread",
-        ("sm.active", "launch.block_size", "device.is_nvidia"),
         "SM active / share of the SMs that got work / (1 - start-up share)",
         _spread,
+        ("sm.active", "launch.block_size", "device.is_nvidia"),
         ("launch.idle_sms", "launch.start_share"),
     ),
     Derivation(
-        "launch.threads", ("launch.block_size", "launch.grid_size"), "threads per group x groups", lambda b, g: b * g
+        "launch.threads", "threads per group x groups", lambda b, g: b * g, ("launch.block_size", "launch.grid_size")
     ),
     # what fits
     *(_limit(w) for w in LIMITS),
     *(_limited(w) for w in LIMITS),
     Derivation(
         "occupancy.by_registers",
-        (),
         "warps in the register file / warp slots",
         _by_registers,
-        _PER_THREAD,
+        optional=_PER_THREAD,
         whole=True,
     ),
     Derivation(
         "launch.resident_groups",
-        (),
         "the smallest of the occupancy limits",
         least,
-        _HELD,
+        optional=_HELD,
         ask=("occupancy.theoretical",),
     ),
     Derivation(
         "occupancy.theoretical",
-        _ASKED,
         "occupancy model of the device for threads, registers and shared memory of a group",
         lambda view: _theory(view).get("occupancy", np.nan),
+        _ASKED,
         ("launch.shared", "launch.shared_static", "launch.shared_dynamic"),
         whole=True,
         ask=_ASKED,
@@ -360,24 +349,23 @@ DERIVATIONS = (
     # how the grid fills the machine
     Derivation(
         "launch.waves",
-        ("launch.grid_size", "launch.resident_groups", "device.sm_count"),
         "groups / (SMs x groups per SM)",
         lambda g, r, n: g / (n * np.where(r > 0, r, np.nan)),
+        ("launch.grid_size", "launch.resident_groups", "device.sm_count"),
         ask=("launch.grid_size", *_ASKED),
     ),
-    Derivation("launch.tail_loss", ("launch.waves",), "1 - waves / waves rounded up", _tail),
+    Derivation("launch.tail_loss", "1 - waves / waves rounded up", _tail, ("launch.waves",)),
     Derivation(
         "launch.idle_sms",
-        (),
         "1 - groups / SMs, else 1 - waves x groups that fit on one SM",
         lambda g, n, w, r: np.clip(1 - np.where(np.isnan(g / n), w * r, g / n), 0.0, 1.0),
-        ("launch.grid_size", "device.sm_count", "launch.waves", "launch.resident_groups"),
+        optional=("launch.grid_size", "device.sm_count", "launch.waves", "launch.resident_groups"),
         ask=("launch.grid_size", "launch.waves"),
     ),
     Derivation(
         "occupancy.gap",
-        ("occupancy.theoretical", "sm.occupancy"),
         "theoretical - achieved occupancy",
         lambda t, a: t - a,
+        ("occupancy.theoretical", "sm.occupancy"),
     ),
 )

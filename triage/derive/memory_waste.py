@@ -166,10 +166,9 @@ def _kind(where: str, other: str, function: Callable[..., Values]) -> Derivation
     )
     return Derivation(
         f"{where}.waste",
-        (),
         "1 - bytes used per sector / 32, else the excess sectors laid on the accesses that are not dense",
         function,
-        optional,
+        optional=optional,
         ask=(f"{where}.bytes_per_sector",),
     )
 
@@ -177,90 +176,81 @@ def _kind(where: str, other: str, function: Callable[..., Values]) -> Derivation
 DERIVATIONS = (
     # access patterns
     *(
-        Derivation(
-            f"{a}.sectors_per_request",
-            (f"{a}.sectors", f"{a}.requests"),
-            "sectors / requests",
-            over,
-        )
+        Derivation(f"{a}.sectors_per_request", "sectors / requests", over, (f"{a}.sectors", f"{a}.requests"))
         for a in ("global_load", "global_store")
     ),
     Derivation(
         "global_store.sectors",
-        ("l1tex.write_bytes", "local_store.requests", "atomics.requests", "atomics.red_requests"),
         "bytes from L1 to L2 / 32, where nothing but global stores sends any",
         lambda sent, local, atomics, reductions: np.where(local + atomics + reductions == 0, sent / SECTOR, np.nan),
+        ("l1tex.write_bytes", "local_store.requests", "atomics.requests", "atomics.red_requests"),
     ),
     _kind("global_load", "global_store", _load_waste),
     _kind("global_store", "global_load", _store_waste),
     Derivation(
         "global_load.share",
-        ("global_load.sectors", "global_store.sectors"),
         "load sectors / (load + store sectors)",
         _of,
+        ("global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
         "global_access.waste",
-        (),
         "excess sectors / sectors, else waste of loads and stores weighted by sectors",
         _all_waste,
-        ("global_load.waste", "global_store.waste", "global_load.share", *_EXCESS),
+        optional=("global_load.waste", "global_store.waste", "global_load.share", *_EXCESS),
         ask=_EXCESS[1:],
     ),
     Derivation(
-        "local.sectors", ("local_load.sectors", "local_store.sectors"), "local load + local store sectors", np.add
+        "local.sectors", "local load + local store sectors", np.add, ("local_load.sectors", "local_store.sectors")
     ),
     Derivation(
         "local.share",
-        ("local.sectors", "global_load.sectors", "global_store.sectors"),
         "local sectors / (local + global sectors)",
         _local,
+        ("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
         "shared.conflict_share",
-        (),
         "(bank conflicts - those of atomics) / wavefronts of shared memory, else 1 - 1 / ways",
         _conflicts,
-        _CONFLICTS,
+        optional=_CONFLICTS,
         ask=("shared.bank_conflicts", "shared.wavefronts"),
     ),
     Derivation(
         "shared.excess_share",
-        (),
         "excess / all shared wavefronts",
         _excess,
-        ("shared.excess_wavefronts", "shared.access_wavefronts", "shared.access_wavefronts_ideal"),
+        optional=("shared.excess_wavefronts", "shared.access_wavefronts", "shared.access_wavefronts_ideal"),
         ask=("shared.access_wavefronts", "shared.access_wavefronts_ideal"),
     ),
     # L2
     Derivation(
         "atomics.l2_sectors",
-        ("atomics.l2_alu_sectors", "atomics.l2_cas_sectors"),
         "sectors of arithmetic atomics + of compare-and-swap",
         np.add,
+        ("atomics.l2_alu_sectors", "atomics.l2_cas_sectors"),
     ),
     Derivation(
         "atomics.l2_requests",
-        ("atomics.l2_alu_requests", "atomics.l2_cas_requests"),
         "requests of arithmetic atomics + of compare-and-swap",
         np.add,
+        ("atomics.l2_alu_requests", "atomics.l2_cas_requests"),
     ),
     Derivation(
-        "copies.bulk_bytes", ("copies.bulk_sectors",), "sectors of bulk copies x 32", lambda sectors: sectors * 32
+        "copies.bulk_bytes", "sectors of bulk copies x 32", lambda sectors: sectors * 32, ("copies.bulk_sectors",)
     ),
     Derivation(
         "copies.bulk_share",
-        ("copies.bulk_bytes",),
         "bytes of bulk copies / (bulk copies + global loads)",
         lambda bulk, sectors: over(bulk, bulk + np.nan_to_num(sectors) * 32),
+        ("copies.bulk_bytes",),
         ("global_load.sectors",),
     ),
     Derivation(
         "atomics.share",
-        (),
         "(atomic + reduction sectors) / L2 sectors, else the same of the L2 requests, of the global ones or of L1's sectors",
         _atomics,
-        (
+        optional=(
             "l2.sectors",
             "atomics.l2_sectors",
             "atomics.l2_red_sectors",
@@ -285,56 +275,53 @@ DERIVATIONS = (
     ),
     Derivation(
         "l2.far_share",
-        (),
         "(system + peer misses) / all L2 misses, else those to system memory",
         lambda s, p, d, system: first(over(s + p, s + p + d), system),
-        (*_FAR, "l2.sysmem_share"),
+        optional=(*_FAR, "l2.sysmem_share"),
         ask=_FAR,
     ),
-    Derivation(
-        "l2.sysmem_share",
-        _FAR,
-        "system misses / all L2 misses",
-        lambda s, p, d: over(s, s + p + d),
-    ),
+    Derivation("l2.sysmem_share", "system misses / all L2 misses", lambda s, p, d: over(s, s + p + d), _FAR),
     Derivation(
         "pcie.least_share",
-        ("gpu.time",),
         "the larger of bytes read and written / time / peak of the fastest 16-lane PCIe link of this GPU",
         _on_the_bus,
+        ("gpu.time",),
         ("pcie.read_bytes", "pcie.write_bytes", "device.capability"),
         ask=("pcie.read_bytes",),
     ),
     # video memory
     Derivation(
         "vram.bytes",
-        (),
         "bytes read + bytes written, else bandwidth x time",
         lambda r, w, b, t: first(r + w, b * t * 1e-9),
-        (*_BYTES, "vram.bandwidth", "gpu.time"),
+        optional=(*_BYTES, "vram.bandwidth", "gpu.time"),
         ask=_BYTES,
     ),
     Derivation(
         "vram.bandwidth",
-        ("vram.bytes_read", "vram.bytes_written", "gpu.time"),
         "(bytes read + bytes written) / time",
         lambda r, w, t: (r + w) / (t * 1e-9),
+        ("vram.bytes_read", "vram.bytes_written", "gpu.time"),
     ),
+    # A share of 1 % or less is printed with too few digits to divide by.
     Derivation(
         "vram.peak_bandwidth",
-        # A share of 1 % or less is printed with too few digits to divide by.
-        (),
         "bandwidth / share of peak, else bytes per cycle x clock, else the device table",
         lambda b, s, c, f, d: first(np.where(s > 0.01, b / s, np.nan), c * f, d),
-        ("vram.bandwidth", "vram.throughput", "vram.peak_bytes_per_cycle", "vram.frequency", "device.vram_peak"),
+        optional=(
+            "vram.bandwidth",
+            "vram.throughput",
+            "vram.peak_bytes_per_cycle",
+            "vram.frequency",
+            "device.vram_peak",
+        ),
         ask=("vram.bandwidth", "vram.throughput"),
     ),
     Derivation(
         "vram.throughput",
-        (),
         "bandwidth / the device's peak bandwidth, else L2-fabric reads and writes",
         lambda b, p, r, w: np.minimum(first(b / p, r + np.nan_to_num(w)), 1.0),
-        ("vram.bandwidth", "device.vram_peak", "fabric.read_throughput", "fabric.write_throughput"),
+        optional=("vram.bandwidth", "device.vram_peak", "fabric.read_throughput", "fabric.write_throughput"),
         ask=("vram.bandwidth",),
     ),
 )

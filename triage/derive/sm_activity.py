@@ -48,10 +48,9 @@ def _share(reason: str) -> Derivation:
 
     return Derivation(
         f"stall.{reason}",
-        (),
         "stall cycles per issue / warp cycles per issue, else this reason's share of warp latency",
         share,
-        (f"stall_cycles.{reason}", f"stall_latency.{reason}"),
+        optional=(f"stall_cycles.{reason}", f"stall_latency.{reason}"),
         whole=True,
         ask=(f"stall_cycles.{reason}",),
     )
@@ -119,9 +118,9 @@ def _top_is(reason: str) -> Derivation:
 
     return Derivation(
         f"stall.top_is_{reason}",
-        (f"stall.{reason}",),
         f"{reason.replace('_', ' ')} is the largest stall reason",
         flag,
+        (f"stall.{reason}",),
         whole=True,
     )
 
@@ -143,65 +142,70 @@ def _kind(kind: str) -> Derivation:
         kinds, known = view.once("kinds", lambda: _kinds(view))
         return np.where(known, (kinds == kind).astype(float), np.nan) if known.any() else np.nan
 
-    return Derivation(f"kind.{kind}", (), f"the workload's kind is {kind}", flag, whole=True)
+    return Derivation(f"kind.{kind}", f"the workload's kind is {kind}", flag, whole=True)
 
 
 DERIVATIONS = (
     Derivation(
         "gpu.idle",
-        (),
         "1 - GPU active, else 1 - GPU busy",
         _gpu_idle,
-        ("gpu.active", "gpu.busy", "sm.active", "sm.throughput", "eu.idle", "eu.active", "valu.busy", "work.kernels"),
+        optional=(
+            "gpu.active",
+            "gpu.busy",
+            "sm.active",
+            "sm.throughput",
+            "eu.idle",
+            "eu.active",
+            "valu.busy",
+            "work.kernels",
+        ),
         ask=("gpu.active",),
     ),
+    # Averages over all SMs of counters from two passes can differ by a cycle: active never exceeds elapsed.
     Derivation(
         "sm.active",
-        (),
         "1 - SM idle, else active cycles / elapsed cycles (or the busiest SM's), of the SMs that the launch could use",
-        # Averages over all SMs of counters from two passes can differ by a cycle: active never exceeds elapsed.
         lambda idle, act, elapsed, part, most: np.where(
             np.isnan(idle), np.minimum(act / first(elapsed, most) / np.where(part > 0, part, 1.0), 1.0), 1 - idle
         ),
-        ("sm.idle", "sm.cycles_active", "sm.cycles_elapsed", "launch.sm_share", "sm.cycles_active_max"),
+        optional=("sm.idle", "sm.cycles_active", "sm.cycles_elapsed", "launch.sm_share", "sm.cycles_active_max"),
     ),
     Derivation(
         "sm.occupancy",
-        (),
         "active warps / warp slots per SM, else slots filled by warps of all stages",
         _occupancy,
-        ("sm.active_warps", "device.max_warps", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg", "kind.compute"),
+        optional=("sm.active_warps", "device.max_warps", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg", "kind.compute"),
         ask=("sm.active_warps", "device.max_warps"),
     ),
     Derivation(
         "sm.issue_per_active",
-        (),
         "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active",
         lambda each, elapsed, active: first(each, np.minimum(over(elapsed, active), 1.0)),
-        ("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active"),
+        optional=("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active"),
         ask=("sm.issue_per_elapsed", "sm.active"),
     ),
     Derivation(
         "l1tex.throughput",
-        ("l1tex.throughput_active",),
         "TEX SOL over active cycles x SM active",
         lambda busy, active: busy * first(active, 1.0),
+        ("l1tex.throughput_active",),
         ("sm.active",),
     ),
+    # P3 v2: SOL counts over elapsed cycles, so idle time lowers it; over active ones it decides case C or D.
     Derivation(
         "sm.throughput_active",
-        ("sm.throughput", "sm.active"),
         "SM SOL / SM active",
-        # P3 v2: SOL counts over elapsed cycles, so idle time lowers it; over active ones it decides case C or D.
         lambda s, a: np.minimum(s / a, 1.0),
+        ("sm.throughput", "sm.active"),
     ),
     *(_share(r) for r in STALLS),
-    Derivation("stall.top_share", (), "largest stall share", _top_share, whole=True),
+    Derivation("stall.top_share", "largest stall share", _top_share, whole=True),
     Derivation(
         "stall.largest",
-        ("stall.top_share",),
         "highest stall share, from 30 % on or where unlisted reasons cannot be higher",
         _largest,
+        ("stall.top_share",),
         whole=True,
     ),
     _top_is("long_scoreboard"),

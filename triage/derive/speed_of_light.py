@@ -156,7 +156,7 @@ def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], Ma
         told = c.complete | (c.plain & (c.sol[i] == c.top) & found)
         return np.where(np.isnan(c.sol[i]) | ~told, np.nan, found.astype(float))
 
-    return Derivation(f"{metric}.{unit}", (f"{unit}.throughput",), f"{HARDWARE_UNITS[unit]} {text}", flags, whole=True)
+    return Derivation(f"{metric}.{unit}", f"{HARDWARE_UNITS[unit]} {text}", flags, (f"{unit}.throughput",), whole=True)
 
 
 def _next(view: View) -> Values:
@@ -168,7 +168,7 @@ def _next(view: View) -> Values:
 
 def _side(metric: str, units: tuple[str, ...]) -> Derivation:
     text = f"highest of {', '.join(HARDWARE_UNITS[u] for u in units)} SOL"
-    return Derivation(metric, (), text, highest, optional=tuple(f"{u}.throughput" for u in units))
+    return Derivation(metric, text, highest, optional=tuple(f"{u}.throughput" for u in units))
 
 
 def _memory_side(whole: Values, *units: Values) -> Values:
@@ -188,31 +188,22 @@ def _top(view: View) -> Values:
 
 
 DERIVATIONS = (
+    Derivation("sol.top", "highest unit SOL", _top, optional=ALL, whole=True, ask=MAIN),
+    Derivation("sol.seen", "highest unit SOL measured", highest, optional=ALL, ask=MAIN),
+    Derivation("sol.next", "highest SOL outside the first cluster", _next, optional=ALL, whole=True, ask=MAIN),
+    Derivation("sol.bound", f"{whole_percent(RAISED)} / top SOL", lambda top: RAISED / top, ("sol.top",)),
     Derivation(
-        "sol.top",
-        (),
-        "highest unit SOL",
-        _top,
-        ALL,
-        whole=True,
-        ask=MAIN,
-    ),
-    Derivation("sol.seen", (), "highest unit SOL measured", highest, optional=ALL, ask=MAIN),
-    Derivation("sol.next", (), "highest SOL outside the first cluster", _next, ALL, whole=True, ask=MAIN),
-    Derivation("sol.bound", ("sol.top",), f"{whole_percent(RAISED)} / top SOL", lambda top: RAISED / top),
-    Derivation(
-        "sol.sm_tex_gap", ("sm.throughput", "l1tex.throughput"), "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b)
+        "sol.sm_tex_gap", "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b), ("sm.throughput", "l1tex.throughput")
     ),
     Derivation(
         "sm.side",
-        ("sm.throughput",),
         "SM SOL, of the SMs that the launch could use",
         lambda a, part: np.minimum(a / np.where(part > 0, part, 1.0), np.maximum(a, 1.0)),
+        ("sm.throughput",),
         ("launch.sm_share",),
     ),
     Derivation(
         "memory.side",
-        (),
         "memory.throughput, else highest of TEX, L2 and VRAM SOL",
         _memory_side,
         optional=("memory.throughput", *(f"{u}.throughput" for u in _MEMORY)),

@@ -131,7 +131,7 @@ def _is(vendor: str) -> Derivation:
         return full(found == vendor, view.size) if found else np.nan
 
     tells = "the device's vendor, or counters or a tool of this vendor only"
-    return Derivation(f"device.is_{vendor}", (), tells, flag, whole=True)
+    return Derivation(f"device.is_{vendor}", tells, flag, whole=True)
 
 
 def _rdna(view: View) -> Values:
@@ -192,20 +192,10 @@ DERIVATIONS = (
     _is("amd"),
     _is("intel"),
     _is("nvidia"),
-    Derivation("work.kernels", (), "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
+    Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
+    Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", _drawn, whole=True),
+    Derivation("device.capability", "sm_90 is 9.0", _capability, whole=True),
     Derivation(
-        "work.drawn",
-        (),
-        "counters of draws, or draws, geometry and full-screen passes",
-        _drawn,
-        whole=True,
-    ),
-    Derivation("device.capability", (), "sm_90 is 9.0", _capability, whole=True),
-    Derivation(
-        "device.is_rdna",
-        (),
-        "the architecture is gfx10 or later, by the device or its scalar registers",
-        _rdna,
-        whole=True,
+        "device.is_rdna", "the architecture is gfx10 or later, by the device or its scalar registers", _rdna, whole=True
     ),
 )

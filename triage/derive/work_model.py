@@ -81,39 +81,43 @@ def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
 DERIVATIONS = (
     Derivation(
         "l2.load_hit_rate",
-        (),
         "L2 hits without the stores', of the loads; accesses by their count, else by what missed, else by what L1 asked for",
         _load_hits,
-        ("l2.hit_rate", "l2.sectors", "global_store.sectors", "vram.bytes_read", "vram.bytes_written", "vmem.l2_reads"),
+        optional=(
+            "l2.hit_rate",
+            "l2.sectors",
+            "global_store.sectors",
+            "vram.bytes_read",
+            "vram.bytes_written",
+            "vmem.l2_reads",
+        ),
         ask=("l2.hit_rate",),
     ),
     Derivation(
         "work.dram_excess",
-        (),
         "1 - stated bytes / DRAM bytes, else 0 where every byte moves once, else 1 - bytes that global accesses asked for / DRAM bytes",
         _dram_excess,
-        ("vram.useful_share", "work.needed_bytes", "vram.bytes", "work.counted_once"),
+        optional=("vram.useful_share", "work.needed_bytes", "vram.bytes", "work.counted_once"),
         ask=("vram.useful_share",),
     ),
     Derivation(
         "work.flop_excess",
-        ("work.needed_flops",),
         "1 - stated operations / (FP32 + FP64 operations)",
         lambda needed, single, double: np.clip(1 - over(needed, highest(single, single + double, double)), 0.0, 1.0),
+        ("work.needed_flops",),
         ("flop.fp32", "flop.fp64"),
     ),
     Derivation(
         "work.needed_rate",
-        ("work.needed_flops", "gpu.time", "flop.fp32_peak"),
         "stated operations / time / FP32 peak",
         lambda needed, ns, peak: over(needed, ns * 1e-9 * peak),
+        ("work.needed_flops", "gpu.time", "flop.fp32_peak"),
     ),
     Derivation(
         "work.counted_once",
-        (),
         "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass",
         _counted_once,
-        (
+        optional=(
             "global_load.sectors",
             "global_store.sectors",
             "global_access.waste",
@@ -128,17 +132,15 @@ DERIVATIONS = (
     ),
     Derivation(
         "work.roof",
-        (),
         "the highest of the tensor, FMA and FP64 pipes, and of DRAM where every byte moves once",
         _roof,
-        ("work.counted_once", "unit.vram", "unit.matrix", "pipe_elapsed.fma", "pipe_elapsed.fp64"),
+        optional=("work.counted_once", "unit.vram", "unit.matrix", "pipe_elapsed.fma", "pipe_elapsed.fp64"),
     ),
     Derivation(
         "work.reread_share",
-        (),
         "1 - 2 x bytes written / (bytes read + written), else over bandwidth x time: what an input as large as the output does not need",
         _reread,
-        ("vram.bytes_read", "vram.bytes_written", "l2.compression_bytes", "vram.bandwidth", "gpu.time"),
+        optional=("vram.bytes_read", "vram.bytes_written", "l2.compression_bytes", "vram.bandwidth", "gpu.time"),
         ask=("vram.bytes_read", "vram.bytes_written"),
     ),
 )

@@ -13,7 +13,7 @@ from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import first_of, plural
 from triage.ground.units import show
 from triage.inference.engine import Engine
 from triage.rulebook.packs import Rulebook
@@ -142,9 +142,8 @@ class Diagnosis:
         return low, likely, min(bound, max(self.frame_ns, likely)) if self.frame_ns > 0 else bound
 
     def __repr__(self) -> str:
-        names = ", ".join(PurePath(p.capture.input.path).name[:40] for p in self.parts[:3])
-        more = f" and {len(self.parts) - 3} more" if len(self.parts) > 3 else ""
+        names = first_of([PurePath(p.capture.input.path).name[:40] for p in self.parts], 3, " and ")
         count = plural(sum(len(p.capture) for p in self.parts), "workload")
         time = f", {show(self.frame_ns, 'ns')}" if self.frame_ns > 0 else ""
         back = f", about {show(self.recoverable_ns[1], 'ns')} recoverable" if self.frame_ns > 0 else ""
-        return f"<Diagnosis of {names}{more}: {count}{time}, {plural(self.total, 'finding')}{back}>"
+        return f"<Diagnosis of {names}: {count}{time}, {plural(self.total, 'finding')}{back}>"

@@ -19,7 +19,7 @@ from triage.ground.columns import is_column
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import CLASSES
 from triage.ground.method import BANDWIDTH, MATTERS, RAISED, TINY_NS, stated
-from triage.ground.phrasing import lower_first
+from triage.ground.phrasing import first_of, lower_first
 from triage.ground.units import show
 from triage.reading import pass_order
 from triage.reading.pass_order import Fences
@@ -215,8 +215,7 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
 
 def _run(names: list[str]) -> str:
     """`“TAA”, “Sharpen”`: passes that follow each other."""
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return ", ".join(f"“{n}”" for n in names[:4]) + more
+    return first_of([f"“{n}”" for n in names], 4, " and ")
 
 
 def _intermediate(capture: Capture, part: Masks, joined: Masks) -> Facts:

@@ -10,7 +10,7 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
-from triage.ground.phrasing import whole_percent
+from triage.ground.phrasing import first_of, whole_percent
 from triage.reading.pass_tree import Pass, passes
 from triage.reading.pixel_account import THROWN, Account, accounts, column
 
@@ -53,11 +53,11 @@ def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Fac
         return {"frame.hidden_share": (0.0, none), "frame.hidden_part": (0.0, none)}
     bad.sort(key=lambda b: -b[0].time_ns)
     time = sum(p.time_ns for p, _ in bad)
-    text = ", ".join(
+    named = [
         f"“{p.levels[-1] if p.levels else 'frame'}” ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)"
-        for p, a in bad[:MAX_LISTED_PASSES]
-    )
-    text += f" + {len(bad) - MAX_LISTED_PASSES} more" if len(bad) > MAX_LISTED_PASSES else ""
+        for p, a in bad
+    ]
+    text = first_of(named, MAX_LISTED_PASSES)
     part = sum(p.time_ns * (a.thrown or 0) for p, a in bad) / time
     return {"frame.hidden_share": (time / total, text), "frame.hidden_part": (part, text)}
 
@@ -76,10 +76,8 @@ def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Fa
         none = f"no pass with more than {LAYERS:g} layers"
         return {"frame.layered_share": (0.0, none), "frame.layered_excess": (0.0, none)}
     time = sum(p.time_ns for p, _, _ in bad)
-    text = ", ".join(
-        f"“{p.levels[-1] if p.levels else 'frame'}” ({layers:.1f} layers)" for p, _, layers in bad[:MAX_LISTED_PASSES]
-    )
-    text += f" + {len(bad) - MAX_LISTED_PASSES} more" if len(bad) > MAX_LISTED_PASSES else ""
+    named = [f"“{p.levels[-1] if p.levels else 'frame'}” ({layers:.1f} layers)" for p, _, layers in bad]
+    text = first_of(named, MAX_LISTED_PASSES)
     excess = sum(p.time_ns * (1 - LAYERS / layers) for p, _, layers in bad) / time
     return {
         "frame.layered_share": (time / total, text),

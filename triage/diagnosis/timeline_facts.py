@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
+from triage.ground.phrasing import first_of
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -173,6 +174,5 @@ def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], floa
     span = show(float(sum(d.span_ns for d in devices)), "ns")
     if len(devices) == 1:
         return "".join(f"device {key}: {show(ns, 'ns')} of {span}" for key, ns in times.items())
-    shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])[:4]]
-    more = f" + {len(times) - 4} more" if len(times) > 4 else ""
-    return f"{show(sum(times.values()), 'ns')} of {span} device time: {', '.join(shown)}{more}"
+    shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
+    return f"{show(sum(times.values()), 'ns')} of {span} device time: {first_of(shown, 4)}"

@@ -26,7 +26,7 @@ def capture(part: Part, many: bool) -> CaptureEntry:
         "path": c.input.path,
         "sha256": c.sha256,
         "dialect": c.input.dialect,
-        "device": c.device.name if c.device else (c.table.device or None),
+        "device": c.device_name or None,
         "rows": c.input.rows,
         "workloads": len(c),
         "frames": _frames(part, many),

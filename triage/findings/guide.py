@@ -11,12 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from triage.capture.arrays import Codes
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.page_entries import StepEntry
 from triage.findings.decision_path import LIMITS, NOTED, OPEN, PASSES
+from triage.findings.evidence import at
 from triage.findings.reasons import Reasons
 from triage.findings.text_fields import sentence
 from triage.ground.method import stated
@@ -87,7 +86,7 @@ class Guide:
         return self._holds(concerns(), i)
 
     def _holds(self, concept: str, i: int) -> bool:
-        return int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == TRUE
+        return at(self.o.truth.concept(concept), i) == TRUE
 
     def _code(self, index: int, i: int) -> int:
         if index not in self._codes:

@@ -59,10 +59,10 @@ def _missing(o: Outcomes, index: int, rule: Rule, i: int) -> Iterator[Condition]
     """Comparisons that alone keep the rule from firing; none where a premise fails or a value is unknown."""
     when, lookup = rule.when[o.d.method], o.lookup(index)
 
-    def truth(c: Condition) -> int:
-        return int(np.broadcast_to(lookup.once(c), (o.view.size,))[i])
+    def truth(c: Condition) -> float:
+        return at(lookup.once(c), i)
 
-    if any(int(np.broadcast_to(o.truth.concept(c), (o.view.size,))[i]) != TRUE for c in when.given):
+    if any(at(o.truth.concept(c), i) != TRUE for c in when.given):
         return
     failed = [c for c in when.all_of if truth(c) != TRUE]
     if any(truth(c) != FALSE for c in failed):

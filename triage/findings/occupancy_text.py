@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from triage.derive import View
 from triage.derive.launch_shape import arguments, model_of
+from triage.findings.evidence import at
 from triage.ground.errors import TriageError
 from triage.schema.kernel import LIMITERS
 
 UNKNOWN = "(not measured)"  # drops the sentence of an advice that needs it
 
 
-def _value(view: View, metric: str, i: int) -> float:
-    values = view[metric]
-    return float(values[i] if getattr(values, "ndim", 0) else values)
-
-
 def limiter(view: View, i: int) -> str:
     """What limits the groups per SM of one launch, in words."""
-    names = [words for key, words in LIMITERS.items() if _value(view, f"limited_by.{key}", i) == 1]
+    names = [words for key, words in LIMITERS.items() if at(view[f"limited_by.{key}"], i) == 1]
     return " and ".join(names) or UNKNOWN
 
 
@@ -29,7 +25,7 @@ def next_step(view: View, i: int) -> str:
         view.rows[i : i + 1] if not isinstance(view.rows, slice) else [range(len(view.capture))[view.rows][i]],
     )
     # the exported wave width: RDNA runs waves of 32 or 64 lanes, and their limits differ
-    asked, model = arguments(one), model_of(view.capture.device, _value(view, "launch.wave_size", i))
+    asked, model = arguments(one), model_of(view.capture.device, at(view["launch.wave_size"], i))
     if asked is None or model is None:
         return UNKNOWN
     from triage.occupancy.model import Launch

@@ -15,8 +15,8 @@ from triage import schema
 from triage.capture.arrays import Indices
 from triage.capture.capture import Capture, Column, Derived
 from triage.derive import View, derivations
+from triage.findings.evidence import at
 from triage.findings.finding_types import Origin
-from triage.ground.columns import is_column
 from triage.ground.errors import BadCapture
 
 QUOTED = 3  # cells named of a value averaged over many
@@ -46,7 +46,7 @@ class Origins:
         return self._origin(metric, workload, position, 0)
 
     def _origin(self, metric: str, workload: int, position: int, depth: int) -> Origin:
-        value, unit = self._value(metric, position), schema.get(metric).unit if schema.known(metric) else "count"
+        value, unit = at(self.view[metric], position), schema.get(metric).unit if schema.known(metric) else "count"
         column = self._column(metric)
         exported = self.capture.facts.get(metric)
         # exported for some workloads and computed for others: each has its own origin
@@ -61,7 +61,7 @@ class Origins:
             text = f"device table: {device.name}" if metric.startswith("device.") and device else "not exported"
             return Origin(metric, value, unit, formula=text)
         # a missing optional input had no part in the value
-        names = [m for m in (*d.inputs, *d.optional) if self._present(m, position)]
+        names = [m for m in (*d.inputs, *d.optional) if not np.isnan(at(self.view[m], position))]
         found = [self._origin(m, workload, position, depth + 1) for m in names[:16]]
         inputs = tuple(sorted(found, key=lambda o: o.value != value))  # of a maximum the one it is comes first
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
@@ -148,10 +148,3 @@ class Origins:
 
     def _column(self, metric: str) -> Any:
         return self.capture.sources.get(metric) or self.capture.table.raw.get(metric)
-
-    def _value(self, metric: str, position: int) -> float:
-        values = self.view[metric]
-        return float(values[position]) if is_column(values) else float(values)
-
-    def _present(self, metric: str, position: int) -> bool:
-        return not np.isnan(self._value(metric, position))

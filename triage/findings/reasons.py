@@ -11,6 +11,7 @@ from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
 from triage.findings.evidence import (
+    at,
     describe_work,
     is_quantity,
     limit_of,
@@ -43,7 +44,7 @@ class Reasons:
         if self.o.d.method not in rule.when:
             return True, ""
         for concept in rule.when[self.o.d.method].given:
-            if int(np.broadcast_to(self.o.truth.concept(concept), (self.o.view.size,))[i]) == FALSE:
+            if at(self.o.truth.concept(concept), i) == FALSE:
                 maker = next((r for r in self.o.d.book.rules if concept in (r.name, *r.concludes)), None)
                 needed = lower_first(said(maker.title)) if maker else concept
                 return True, f"applies only with {needed}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from triage.ground.units import show
 
@@ -21,6 +21,12 @@ def either(words: Iterable[object]) -> str:
     """`a`, `a or b`, `a, b or c`."""
     *most, last = map(str, words)
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def first_of(words: Sequence[str], most: int, more: str = " + ") -> str:
+    """`a, b`, and of more than `most` words ` + 3 more`."""
+    left = f"{more}{len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + left
 
 
 def did_you_mean(close: Iterable[str], otherwise: str = "") -> str:

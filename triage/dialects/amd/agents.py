@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from triage.capture import shape
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match
@@ -80,7 +80,7 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
             raise BadCapture(f"{info.path}:{at}: columns Agent_Type and Name missing", "name rocprofv3's agent table")
         rows = list(enumerate(csv.DictReader(info.head_lines[at - 1 :], delimiter=info.delimiter), at + 1))
     except (TriageError, csv.Error) as e:  # a companion that cannot be read takes nothing from the export itself
-        table.quality.append(Quality("companion-left-out", f"a file beside the export was left out: {e}"))
+        table.remark("companion-left-out", f"a file beside the export was left out: {e}")
         return
     gpus = [(line, row) for line, row in rows if (row.get("Agent_Type") or "").strip().upper() == "GPU"]
     if not gpus or len({row.get("Name") for _, row in gpus}) > 1:

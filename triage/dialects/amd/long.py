@@ -10,7 +10,7 @@ import numpy as np
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects.amd import rocm
 from triage.dialects.amd.rocm_export import Export
@@ -123,12 +123,10 @@ def _counters(
         out[which], where[which] = values[rows[at]], lines[rows[at]]
         export.counters[name] = Column(out, name, column + 1, lines=where)
     if repeats:
-        table.quality.append(
-            Quality(
-                "repeated-counter",
-                f"{repeats} counter values were recorded again for the same dispatch "
-                "(another pass or instance); the first was used",
-            )
+        table.remark(
+            "repeated-counter",
+            f"{repeats} counter values were recorded again for the same dispatch "
+            "(another pass or instance); the first was used",
         )
 
 
@@ -168,12 +166,10 @@ def _time(
             f"dispatches were replayed in up to {int(np.diff(at).max())} passes; each one's median duration is used"
         )
     if spread > SPREAD:
-        table.quality.append(
-            Quality(
-                "multipass-times",
-                f"the slowest pass of a dispatch took {spread:.1f} times its fastest: "
-                "the passes did not run alike, so their counters need not fit together",
-            )
+        table.remark(
+            "multipass-times",
+            f"the slowest pass of a dispatch took {spread:.1f} times its fastest: "
+            "the passes did not run alike, so their counters need not fit together",
         )
     for role, texts in (("start", start), ("end", end)):
         c = roles[role]

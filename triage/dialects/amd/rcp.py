@@ -56,8 +56,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if line and all(wide_table.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
         return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")
@@ -74,10 +72,8 @@ def read(source: Source, options: Options) -> Table:
     launch = {m: c for h, m in _LAUNCH.items() if (c := wide_table.find(plain, h)) >= 0}
     counters = {h: i for i, h in enumerate(plain) if h in counter_names.DIRECT}
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [method, *sizes.values()], style=style)
-    table = Table(NAME, [source], rocm.names(wide.texts[method]), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    wide = wide_table.read(source, line, len(headers), numeric, [method, *sizes.values()], decimal=options.decimal)
+    table = wide.table(NAME, source, rocm.names(wide.texts[method]))
     export = Export(source)
     if time >= 0:
         unit = bare[time][1] or "ms"  # the tool's only unit for this column

@@ -49,8 +49,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """USED_VGPRs beside AVAILABLE_VGPRs and a DEVICE, whatever the separator."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if line and all(wide_table.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
         return Match(0.95, f"compiler statistics (DEVICE, USED_VGPRs, ...) on line {line}")
@@ -70,8 +68,7 @@ def read(source: Source, options: Options) -> Table:
     devices = [str(d).strip() for d in wide.texts[device]]
     stem = _kernel(source.name, devices)  # the table names GPUs only
     shown = np.array([stem or f"kernel ({d})" for d in devices], dtype=object)
-    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, shown)
     table.kinds = np.full(len(table), "compute", dtype=object)
     for metric, c in found.items():
         values = wide.numbers[c]

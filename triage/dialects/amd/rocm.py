@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from triage.capture.arrays import Floats, Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.dialects import Options
 from triage.dialects.amd import compiled
 from triage.dialects.amd.counters import counter_names, rdna, sizes, spread
@@ -151,12 +151,10 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         return
     values, damaged = elapsed(start, end)
     if damaged:
-        table.quality.append(
-            Quality(
-                "damaged-timestamps",
-                f"{damaged} of {len(values)} rows hold timestamps whose last digits "
-                f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration",
-            )
+        table.remark(
+            "damaged-timestamps",
+            f"{damaged} of {len(values)} rows hold timestamps whose last digits "
+            f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration",
         )
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]

@@ -73,8 +73,6 @@ def read(source: Source, options: Options) -> Table:
 
 def _which(source: Source) -> tuple[str, str]:
     """What the table is and what to give instead; ("", "") for anything else."""
-    if source.is_folder:
-        return "", ""
     line, headers = wide_table.header(source)
     if not line or wide_table.find(headers, "Kernel_Name") >= 0:  # kernels: for the readers
         return "", ""

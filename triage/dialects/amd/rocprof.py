@@ -49,8 +49,6 @@ LAUNCH_NAMES = {
 
 def recognise(source: Source) -> Match | None:
     """The launch columns of rocprof, in either spelling; a name and a size of the grid alone are anybody's."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if not line or not wide.is_wide(headers) or not wide.is_amd(headers):
         return None

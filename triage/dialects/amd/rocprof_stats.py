@@ -19,11 +19,7 @@ are slow need a counter run (see rocprof). The tables `*.hip_stats.csv`, `*.hsa_
 columns but hold host calls and copies, and are refused.
 """
 HINT = "the kernels are in results.stats.csv; for counters: rocprof -i counters.txt --timestamp on ./app"
-
-
-def names() -> dict[str, list[str]]:
-    """Time and calls."""
-    return {"gpu.time": ["TotalDurationNs"], "frame.calls": ["Calls"]}
+names = stats.names
 
 
 def recognise(source: Source) -> Match | None:

@@ -44,8 +44,6 @@ _HOST = (
 
 def header(source: Source) -> tuple[int, list[str]]:
     """Line and cells of a stats header; (0, []) when it is none."""
-    if source.is_folder:
-        return 0, []
     line, headers = wide_table.header(source)
     found = wide_table.roles(headers, ROLES)
     # the header is the same for kernels, API calls and copies; which it is, only the names tell
@@ -65,6 +63,11 @@ def kind(names: list[str]) -> str:
     return max(set(known), key=known.count) if known and len(known) * 2 > len(told) else ""
 
 
+def names() -> dict[str, list[str]]:
+    """Time and calls."""
+    return {"gpu.time": ["TotalDurationNs"], "frame.calls": ["Calls"]}
+
+
 def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     """Kernels with calls and total time; raises NotTriageable for host-side tables, naming them."""
     line, headers = header(source)
@@ -73,14 +76,12 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     roles = wide_table.roles(headers, ROLES)
     source = unquoted_names.quoted(source, line, headers, roles["name"])
     numeric = [roles["calls"], roles["total"]]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], decimal=decimal)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
         raise NotTriageable(f"{source.path}: {what} (first: {exported[0]!r}), not GPU kernels", hint)
     shown = rocm.names(wide.texts[roles["name"]])
-    table = Table(dialect, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(dialect, source, shown)
     table.kinds = rocm.kinds(table.names)
     for role, metric, unit in (("total", "gpu.time", "ns"), ("calls", "frame.calls", "")):
         c = roles[role]

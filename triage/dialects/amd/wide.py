@@ -46,13 +46,11 @@ def load(
             counters[h] = i
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(counters.values())
     text = [roles[r] for r in ("name", "start", "end") if r in roles]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, decimal)
     repeats = _repeats(source, line)
-    wide = wide_table.read(source, line, len(headers), numeric, text, style=style, skip=repeats)
+    wide = wide_table.read(source, line, len(headers), numeric, text, decimal=decimal, skip=repeats)
     shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
     names = rocm.names(wide.texts[roles["name"]])
-    table = Table(dialect, [source], names, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(dialect, source, names)
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in taken and i not in counters.values()]
     export = Export(source)
     for role, c in roles.items():

@@ -40,7 +40,7 @@ def recognise(source: Source) -> Match | None:
 
     Names and a count alone are any list there is: of people and their calls, say.
     """
-    if source.is_folder or not source.head_text.strip():
+    if not source.head_text.strip():
         return None
     line, headers = wide_table.header(source)
     known = [metric for h in headers if (metric := by_name(h).metric)]
@@ -80,8 +80,7 @@ def read(source: Source, options: Options) -> Table:
 def _without_columns(source: Source, line: int, wide: Wide, roles: dict[str, int]) -> Table:
     """The rows of a table and the GPU that they ran on, before any column is entered."""
     row_names = rows.names(roles, wide.texts, len(next(iter(wide.numbers.values()))))
-    table = Table(NAME, [source], row_names, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, row_names)
     if "device" in roles:
         rows.enter_device(table, wide.texts[roles["device"]])
     else:
@@ -101,8 +100,9 @@ def _values(
     """The cells of the columns that are read. Raises BadCapture without rows or numbers."""
     stages = (h for more in columns.stages.values() for h in more)
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, list(roles.values()), style=style, skip=unit_row)
+    wide = wide_table.read(
+        source, line, len(headers), numeric, list(roles.values()), decimal=options.decimal, skip=unit_row
+    )
     if not any(np.isfinite(v).any() for v in wide.numbers.values()):
         # a single record that ends before its first number is a cut file, not a workload without metrics
         row = cells(source.head_lines[line], source.delimiter) if len(source.head_lines) > line else []

@@ -37,7 +37,7 @@ _HEAD_RE = re.compile(r'"CaptureData"\s*:\s*\{')
 
 def recognise(source: Source) -> Match | None:
     """JSON with runs that hold CaptureData."""
-    head = source.head_text.lstrip() if not source.is_folder else ""
+    head = source.head_text.lstrip()
     return Match(0.95, "JSON of CapFrameX: CaptureData") if head.startswith("{") and _HEAD_RE.search(head) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from triage.dialects.tables import text_rows
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
-_CAPTURE_IT = "capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc to see its passes"
+_INSTEAD = "capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+_CAPTURE_IT = f"{_INSTEAD} to see its passes"
 
 
 def rows_of(source: Source, start: int, headers: Sequence[str]) -> tuple[list[list[str]], list[int], list[Quality]]:
@@ -59,7 +60,7 @@ def table(
         made.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
     if "gpu.time" not in made.columns:
         what = "frame times without GPU times: how even the frames are is known, not what the GPU does in them"
-        made.quality.append(Quality("no-times", f"{what}; {_CAPTURE_IT}"))
+        made.remark("no-times", f"{what}; {_CAPTURE_IT}")
     pacing.judge(made, np.ones(len(made), dtype=bool))
     made.notes.append(f"{plural(len(made), 'frame')}; GPU time is their sum, other times are means")
     return made
@@ -68,3 +69,8 @@ def table(
 def collect(metrics: list[str]) -> str:
     """Frame times have no counters of GPU units; the tools that do."""
     return f"frame times have no counters of GPU units: {_CAPTURE_IT}"
+
+
+def no_counters(tool: str) -> Callable[[list[str]], str]:
+    """`collect` of a tool that times the GPU and counts nothing on it: the tools that do."""
+    return lambda _metrics: f"{tool} has no counters of GPU units: {_INSTEAD}"

@@ -33,8 +33,6 @@ _SPEC = (
 
 def recognise(source: Source) -> Match | None:
     """The summary of janky frames, or the table of stages."""
-    if source.is_folder:
-        return None
     text = source.head_text
     if _MARK in text or ("Total frames rendered:" in text and "Janky frames:" in text):
         return Match(0.93, "Android gfxinfo frame statistics")

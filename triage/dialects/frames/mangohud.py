@@ -49,7 +49,7 @@ def _layout(source: Source) -> tuple[int, list[str], str]:
 
 def recognise(source: Source) -> Match | None:
     """The header fps, frametime."""
-    if source.is_folder or not _layout(source)[0]:
+    if not _layout(source)[0]:
         return None
     return Match(0.94, "MangoHud columns: fps, frametime")
 

@@ -60,8 +60,6 @@ HEAD_LINES = 6
 
 
 def _kind(source: Source) -> _Kind | None:
-    if source.is_folder:
-        return None
     head = "\n".join(line[:2000] for line in source.head_lines[:HEAD_LINES])
     return next((k for k in _KINDS if any(k.pattern.search(line) for line in head.split("\n"))), None)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks, numbered
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.ground import units
 
 FULL = 0.9  # a side that works for nine tenths of a frame sets its pace
@@ -86,7 +86,7 @@ def judge(table: Table, judged: Masks, who: Mapping[str, str] | None = None) -> 
         if said or even:
             text = f"{name}: {said}{even}" if said else f"{name}{even.replace(';', ':', 1)}"
             check = "frame-bound" if said else "frame-pacing"
-            table.quality.append(Quality(check, text, int(np.argmax(rows))))
+            table.remark(check, text, int(np.argmax(rows)))
     enter(table, facts, FORMULAS)
 
 

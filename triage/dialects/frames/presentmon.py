@@ -9,14 +9,14 @@ import numpy as np
 from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Masks, Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import pacing
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import first_of, plural
 
 NAME = "presentmon"
 ROW = "application"  # what reports call a row
@@ -76,8 +76,6 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Application and a swap chain or process, with present timing columns."""
-    if source.is_folder:
-        return None
     _, headers = _header(source)
     plain = {_plain(h) for h in headers}
     who = "application" in plain and plain & {"processid", "swapchainaddress", "swapchain"}
@@ -125,7 +123,7 @@ def read(source: Source, options: Options) -> Table:
         table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
         table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
-        table.quality.append(Quality("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}"))
+        table.remark("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
     judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
     pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
@@ -202,14 +200,11 @@ def _only_target(table: Table, apps: Names | None) -> Masks:
     assert table.kinds is not None
     table.names, table.kinds = table.names[order], table.kinds[order]
     count = Counter(str(a) for a in apps[other])
-    more = f" and {len(count) - 4} more" if len(count) > 4 else ""
-    some = ", ".join(f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common(4))
-    table.quality.append(
-        Quality(
-            "background",
-            f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
-            f"judged: {some}{more}",
-        )
+    some = first_of([f"{name[:60]} ({plural(n, 'present')})" for name, n in count.most_common()], 4, " and ")
+    table.remark(
+        "background",
+        f"judged is {next(str(a) for a in apps if str(a).lower() == target)}; in the background, sharing the GPU and not "
+        f"judged: {some}",
     )
     return ~other[order]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture import queue_lanes
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.frames import frame_logs
 from triage.dialects.tables import wide_table, zones
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
@@ -31,8 +32,6 @@ _CPU = ("total_ns", "exec_time_ns")
 
 def recognise(source: Source) -> Match | None:
     """The columns of GPU zones, of CPU zones or of messages."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     if wide_table.find(headers, _TIME) >= 0 and wide_table.find(headers, "name") >= 0:
         return Match(0.95, f"Tracy GPU zones: {_TIME}")
@@ -50,27 +49,26 @@ def read(source: Source, options: Options) -> Table:
             "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv",
         )
     numeric = [c for c in (time, start) if c >= 0]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [name], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [name], decimal=options.decimal)
     length = wide.numbers[time]
     if not np.isfinite(length).any():
         raise BadCapture(f"{source.path}: no GPU zone with a time", "export again with tracy-csvexport -g")
     names = np.array([str(n) or "(unnamed zone)" for n in wide.texts[name]], dtype=object)
-    table = Table(NAME, [source], names, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    table = wide.table(NAME, source, names)
     if start >= 0:
         begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
         lane = zones.crossing(names.tolist(), begun.tolist(), lasted.tolist())
         table.paths = np.array(zones.paths(names.tolist(), begun.tolist(), lasted.tolist(), lane), dtype=object)
         table.queues = queue_lanes.lanes(_LANES, np.array(lane, dtype=np.int64), begun, begun + lasted)
         if table.queues[1]:
-            table.quality.append(Quality("several-queues", _CROSSED))
+            table.remark("several-queues", _CROSSED)
     figures = [length, *([wide.numbers[start]] if start >= 0 else [])]
     wrong = np.flatnonzero(
         np.logical_or.reduce([(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)])
     )
     if wrong.size:
         said = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
-        table.quality.append(Quality("impossible-value", said, int(wrong[0])))
+        table.remark("impossible-value", said, int(wrong[0]))
     table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
     table.collectable = frozenset()
     table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")
@@ -82,6 +80,4 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": [_TIME]}
 
 
-def collect(metrics: list[str]) -> str:
-    """Tracy has no unit counters; the tools that do."""
-    return "Tracy has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+collect = frame_logs.no_counters("Tracy")

@@ -50,8 +50,6 @@ def _plain(header: str) -> str:
 
 def recognise(source: Source) -> Match | None:
     """Frame times by frame, or a table of markers."""
-    if source.is_folder:
-        return None
     _, headers = _header(source)
     plain = {_plain(h) for h in headers}
     if {"frameindex", "frametime"} <= plain or {"leftframetime", "rightframetime"} <= plain:

@@ -9,12 +9,12 @@ import numpy as np
 
 from triage.capture import shape
 from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.frames import pacing
+from triage.dialects.frames import frame_logs, pacing
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 
@@ -50,7 +50,7 @@ _END = re.compile(r"\s*\"?\[\w+\]")
 
 def recognise(source: Source) -> Match | None:
     """FrameTime with thread times or GPU/ columns, or the profiler's metadata."""
-    if source.is_folder or not source.head_lines:
+    if not source.head_lines:
         return None
     headers = [h.strip().lower() for h in cells(source.head_lines[0], ",")]
     threads = {"gamethreadtime", "renderthreadtime", "gputime", "rhithreadtime"} & set(headers)
@@ -129,13 +129,11 @@ def read(source: Source, options: Options) -> Table:
     below = np.nansum(time[1:])
     if not np.isfinite(time[0]) or time[0] < below:  # GPUTime may lag behind the passes by a frame
         if np.isfinite(time[0]) and below > 1.05 * time[0]:
-            table.quality.append(
-                Quality(
-                    "times-disagree",
-                    f"the GPU passes add up to {units.show(below, 'ns')}, more than the frame's "
-                    f"GPU time of {units.show(time[0], 'ns')}: passes overlap or are nested",
-                    0,
-                )
+            table.remark(
+                "times-disagree",
+                f"the GPU passes add up to {units.show(below, 'ns')}, more than the frame's "
+                f"GPU time of {units.show(time[0], 'ns')}: passes overlap or are nested",
+                0,
             )
         time[0] = max(below, time[0]) if np.isfinite(time[0]) else below
     timed = [*([gpu] if gpu >= 0 else []), *(i for i, _ in passes)]
@@ -251,7 +249,7 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats], foun
     cpu = threads.get(thread, np.nan)
     who = {"cpu": _WHO[thread]} if thread else {}
     if said := pacing.sentence(gpu, cpu, found, who):
-        table.quality.append(Quality("frame-bound", said + pacing.describe(found, count), 0))
+        table.remark("frame-bound", said + pacing.describe(found, count), 0)
 
 
 def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> dict[str, float]:
@@ -286,7 +284,4 @@ def names() -> dict[str, list[str]]:
     }
 
 
-def collect(metrics: list[str]) -> str:
-    """The profiler has no unit counters; the tools that do."""
-    tools = "Nsight Graphics GPU Trace, PIX or RenderDoc"
-    return f"the CSV profiler has no counters of GPU units: capture the frame with {tools}"
+collect = frame_logs.no_counters("the CSV profiler")

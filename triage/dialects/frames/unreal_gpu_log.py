@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from triage.capture.capture import SEP, Quality, Table
+from triage.capture.capture import SEP, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.frames import frame_logs
 from triage.dialects.tables import text_rows
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
@@ -59,7 +60,7 @@ class _Log:
 
 def recognise(source: Source) -> Match | None:
     """The line that begins a dump."""
-    if source.is_folder or not (m := _DUMP_RE.search(source.head_text)):
+    if not (m := _DUMP_RE.search(source.head_text)):
         return None
     return Match(0.95, "Unreal ProfileGPU tree" if m[1] else "Unreal ProfileGPU table")
 
@@ -81,11 +82,9 @@ def read(source: Source, options: Options) -> Table:
     text_rows.enter(table, _SPEC, log.cells)
     for queue, ms in log.beside.items():
         said = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
-        table.quality.append(Quality("other-queue", said))
+        table.remark("other-queue", said)
     if "v-sync enabled" in source.head_text:
-        table.quality.append(
-            Quality("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
-        )
+        table.remark("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
     table.notes.append(
         f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below"
     )
@@ -182,6 +181,4 @@ def names() -> dict[str, list[str]]:
     return {metric: [header] for metric, header, _ in _SPEC if metric}
 
 
-def collect(metrics: list[str]) -> str:
-    """The log has no unit counters; the tools that do."""
-    return "ProfileGPU has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+collect = frame_logs.no_counters("ProfileGPU")

@@ -10,6 +10,7 @@ from triage.capture.arrays import Floats, Masks, Names
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
+from triage.dialects.frames import frame_logs
 from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
@@ -37,8 +38,6 @@ MAX_NAMED = 3
 
 def recognise(source: Source) -> Match | None:
     """Name, Count, Incl and Excl."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     if all(wide_table.find(headers, h) >= 0 for h in (*_NEEDED, "Excl")):
         return Match(0.94, "Unreal Insights timers: Name, Count, Incl, Excl")
@@ -52,8 +51,7 @@ def read(source: Source, options: Options) -> Table:
     extra = [i for h in ("I.Max", "I.Med") if (i := wide_table.find(headers, h)) >= 0]
     kinds = [i for h in ("Type", "TimerType", "ThreadName", "Group") if (i := wide_table.find(headers, h)) >= 0][:1]
     numeric = [count, incl, excl, *extra]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], decimal=options.decimal)
     names = np.array([str(n) for n in wide.texts[name]], dtype=object)
     gpu, told = _gpu(names, wide.texts[kinds[0]] if kinds else None)
     if not gpu.any():
@@ -78,7 +76,7 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(f"{plural(others, 'CPU timer')} left out: no GPU work")
     if not told:
         said = "no column or name says which timers are the GPU's: those that look like CPU timers were left out"
-        table.quality.append(Quality("gpu-timers", f"{said}; export with -threads=GPU*"))
+        table.remark("gpu-timers", f"{said}; export with -threads=GPU*")
     table.collectable = frozenset()
     return table
 
@@ -113,7 +111,7 @@ def _say(table: Table, incl: Floats, calls: Floats, frames: float) -> None:
     if odd:
         table.notes.append(f"{plural(odd, 'timer')} did not run in every frame")
     if np.nansum(incl) > 0 and not np.nansum(table.raw[next(iter(table.raw))].values) > 0:
-        table.quality.append(Quality("no-times", "all exclusive times are 0: export the column Excl"))
+        table.remark("no-times", "all exclusive times are 0: export the column Excl")
 
 
 def _spikes(names: Names, longest: Floats, median: Floats) -> list[Quality]:
@@ -137,6 +135,4 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["Excl"]}
 
 
-def collect(metrics: list[str]) -> str:
-    """Insights has no unit counters; the tools that do."""
-    return "Insights has no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+collect = frame_logs.no_counters("Insights")

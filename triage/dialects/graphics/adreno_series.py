@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -44,8 +44,6 @@ MAX_ROWS = 100_000
 
 def recognise(source: Source) -> Match | None:
     """Columns Process, Metric, Timestamp, Value; or lines of metrics or surfaces."""
-    if source.is_folder:
-        return None
     if _columns(source):
         return Match(0.9, "Snapdragon Profiler series: Process, Metric, Timestamp, Value")
     lines = source.head_lines[:200]
@@ -90,7 +88,7 @@ def read(source: Source, options: Options) -> Table:
         )
     table = _aggregate(source, samples, first, list(unused))
     if odd:
-        table.quality.append(Quality("not-a-number", f"{plural(odd, 'sample')} without a readable value left out"))
+        table.remark("not-a-number", f"{plural(odd, 'sample')} without a readable value left out")
     return table
 
 
@@ -144,7 +142,7 @@ def _aggregate(
     span = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts.pop())
     means = "one sample" if span == "1" else f"means of {span} samples over time"
     said = f"{means}: the whole GPU, no passes; a mean hides what few frames do"
-    table.quality.append(Quality("time-series", said))
+    table.remark("time-series", said)
     table.notes.append(
         "capture a snapshot (Snapdragon Profiler) or a render stage trace (ovrgpuprofiler -t) to see passes"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -42,8 +42,6 @@ _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "t
 
 def recognise(source: Source) -> Match | None:
     """Index, Workload type, counters, Label."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     good = all(wide_table.find(headers, h) >= 0 for h in ("Workload type", "Label"))
     return Match(0.94, "Arm GPU Profile layer: Workload type, counters, Label") if good else None
@@ -58,13 +56,11 @@ def read(source: Source, options: Options) -> Table:
     if not queues or kind < 0 or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
     numeric = [*queues, *plain]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [kind, label], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [kind, label], decimal=options.decimal)
     kinds = [str(k).strip() for k in wide.texts[kind]]
     levels = [[w for w in str(t).split("|") if w.strip()] for t in wide.texts[label]]
     shown = [own[-1] if own else f"{what} {i}" for i, (own, what) in enumerate(zip(levels, kinds, strict=True))]
-    table = Table(NAME, [source], np.array(shown, dtype=object), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, np.array(shown, dtype=object))
     table.paths = np.array([SEP.join(own[:-1]) for own in levels], dtype=object)
     table.kinds = np.array([_kind(k) for k in kinds], dtype=object)
     for c, metric in plain.items():
@@ -76,7 +72,7 @@ def read(source: Source, options: Options) -> Table:
     formula = f"queue cycles / {CLOCK_HZ / 1e9:g} GHz (assumed)"
     table.columns["gpu.time"] = Column(cycles * 1e9 / CLOCK_HZ, "", formula=formula, inputs=inputs)
     said = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
-    table.quality.append(Quality("assumed-clock", said))
+    table.remark("assumed-clock", said)
     used = {kind, label, *numeric}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used and h != "Index"]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")

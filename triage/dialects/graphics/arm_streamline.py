@@ -8,7 +8,7 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Floats, Indices
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -65,8 +65,6 @@ def _find(headers: list[str], *names: str) -> int:
 
 def recognise(source: Source) -> Match | None:
     """A time, and several series of a Mali GPU's charts."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     series = sum(bool(_SERIES_RE.match(wide_table.split_unit(h)[0])) for h in headers)
     if series < MIN_SERIES or _find(headers, "Time") < 0:
@@ -88,9 +86,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: Streamline table without a series that is used", "add the Mali charts to it"
         )
     numeric = sorted({*used.values(), *([length] if length >= 0 else [])})
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
     texts = [time, *([label] if label >= 0 else [])]
-    wide = wide_table.read(source, line, len(headers), numeric, texts, style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, texts, decimal=options.decimal)
     begun = np.array([_seconds(str(t), headers[time]) for t in wide.texts[time]])
     lasted = wide.numbers[length] * _scale(headers[length]) if length >= 0 else _steps(begun)
     if not np.isfinite(lasted).any():
@@ -106,7 +103,7 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for c, h in enumerate(headers) if h and c not in {time, label, length, *used.values()}]
     if label < 0:
         said = f"no column {', '.join(_LABELS[:3])}: the capture is one aggregate, without passes"
-        table.quality.append(Quality("aggregate", said))
+        table.remark("aggregate", said)
         table.kinds, table.group = np.full(len(table), "frame", dtype=object), False
     return table
 

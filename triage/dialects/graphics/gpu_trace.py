@@ -149,12 +149,10 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     if events is not None:
         _times(table, events, event, frames, repeats, files.index(export.events) if export.events else 0)
     elif "gpu.time" not in table.columns:
-        table.quality.append(
-            Quality(
-                "no-times",
-                "D3DPERF_EVENTS.xls is not beside this file: markers have no times, so "
-                "findings cannot be ranked by the time they would save; give the whole export folder",
-            )
+        table.remark(
+            "no-times",
+            "D3DPERF_EVENTS.xls is not beside this file: markers have no times, so "
+            "findings cannot be ranked by the time they would save; give the whole export folder",
         )
     if frames:  # the frame as the tool timed it: markers may leave much of it uncovered
         table.frame_ns = sum(frames) / len(frames) * 1e6
@@ -166,7 +164,7 @@ def _times(table: Table, events: Events, event: Indices, frames: list[float], re
     times, used = gpu_trace_folder.durations(events, frames, repeats, table.quality)
     found = event >= 0
     if not found.any():
-        table.quality.append(Quality("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES"))
+        table.remark("no-times", "no marker of D3DPERF_EVENTS has the name of one in GPUTRACE_REGIMES")
         return
     values = np.where(found, times[np.where(found, event, 0)] * 1e6, np.nan)
     lines = np.where(found, np.array(events.lines, dtype=np.int64)[np.where(found, event, 0)], 0)
@@ -175,12 +173,10 @@ def _times(table: Table, events: Events, event: Indices, frames: list[float], re
     formula = "" if most <= 1 else "mean over the frames of the time_ms cells on this line"
     table.columns["gpu.time"] = Column(values, "time_ms", 2, "ms", 1e6, file, lines, formula)
     if not found.all():
-        table.quality.append(
-            Quality(
-                "no-times",
-                f"{int((~found).sum())} of {len(found)} markers are not in D3DPERF_EVENTS: they have no time",
-                int(np.flatnonzero(~found)[0]),
-            )
+        table.remark(
+            "no-times",
+            f"{int((~found).sum())} of {len(found)} markers are not in D3DPERF_EVENTS: they have no time",
+            int(np.flatnonzero(~found)[0]),
         )
     extra = len(events.texts) - int(found.sum())
     if extra:
@@ -256,12 +252,10 @@ def _whole(source: Source, export: Export) -> Table:
         table.frame_ns = span
     table.kinds = np.array(["frame"], dtype=object)
     table.quality += odd.remarks()
-    table.quality.append(
-        Quality(
-            "whole-capture",
-            "these are averages over the whole capture, all passes mixed: they show "
-            "what the frame is like, not which pass is slow; GPUTRACE_REGIMES.xls has the markers",
-        )
+    table.remark(
+        "whole-capture",
+        "these are averages over the whole capture, all passes mixed: they show "
+        "what the frame is like, not which pass is slow; GPUTRACE_REGIMES.xls has the markers",
     )
     return table
 
@@ -291,12 +285,10 @@ def _settings(table: Table, export: Export) -> None:
     path = f"{export.folder}/{export.typed.name}".upper()
     if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("locked")):
         said = f" ({clocks})" if clocks else ""
-        table.quality.append(
-            Quality(
-                "unlocked-clocks",
-                f"the GPU clocks were not locked{said}: times and SOL% of two captures "
-                "are not comparable; capture with --set-gpu-clocks=base",
-            )
+        table.remark(
+            "unlocked-clocks",
+            f"the GPU clocks were not locked{said}: times and SOL% of two captures "
+            "are not comparable; capture with --set-gpu-clocks=base",
         )
     elif clocks:
         table.notes.append(f"GPU clocks: {clocks}")
@@ -309,13 +301,11 @@ def _remarks(table: Table) -> None:
         with np.errstate(invalid="ignore"):
             mixed = np.logical_or.reduce([table.columns[m].values > 0.05 for m in busy])
         if mixed.any():
-            table.quality.append(
-                Quality(
-                    "async-active",
-                    f"an asynchronous queue or copy engine worked during {int(mixed.sum())} of {len(table)}"
-                    " ranges: GPU Trace counts the whole GPU, so their counters may mix concurrent work",
-                    int(np.argmax(mixed)),
-                )
+            table.remark(
+                "async-active",
+                f"an asynchronous queue or copy engine worked during {int(mixed.sum())} of {len(table)}"
+                " ranges: GPU Trace counts the whole GPU, so their counters may mix concurrent work",
+                int(np.argmax(mixed)),
             )
 
 

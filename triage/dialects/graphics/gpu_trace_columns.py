@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.capture import queue_lanes
 from triage.capture.arrays import Floats
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Options
 from triage.dialects.graphics import perfworks
@@ -70,7 +70,7 @@ def clocks(table: Table) -> None:
         factor = perfworks.clock_factor(column.values)
         if factor is None:
             said = f"{column.header[:80]}: neither Hz nor MHz by the size of its figures; not used"
-            table.quality.append(Quality("unit-not-understood", said))
+            table.remark("unit-not-understood", said)
             table.unmapped.append(table.columns.pop(metric).header)
         elif factor != 1.0:
             column.values, column.unit, column.factor = column.values * factor, "MHz", factor

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.ground.errors import BadCapture, NotTriageable
@@ -35,7 +35,7 @@ _UNITS = {"A": "arithmetic", "FMA": "FMA", "CVT": "conversion", "SFU": "special 
 
 def recognise(source: Source) -> Match | None:
     """The tool's name, and cycles or an error of it."""
-    good = not source.is_folder and _HEAD_RE.search(source.head_text[:4096])
+    good = _HEAD_RE.search(source.head_text[:4096])
     return Match(0.95, "Mali Offline Compiler report") if good else None
 
 
@@ -66,7 +66,7 @@ def read(source: Source, options: Options) -> Table:
             table.columns[metric] = Column(values, "", formula=formula)
     for i, row in enumerate(rows):
         if said := _bound(row):
-            table.quality.append(Quality("shader-bound", f"{row['name']}: {said}", i))
+            table.remark("shader-bound", f"{row['name']}: {said}", i)
     table.notes.append(
         "compiler statistics of Arm's malioc: no times, so nothing is ranked and no share of the frame is known"
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.dialects.graphics import perfworks
 from triage.dialects.tables import gpa_names, wide_table
 from triage.ground import units
@@ -99,13 +99,11 @@ def disagree(table: Table, one: Floats, other: Floats, first: str, second: str) 
         off = both & ((ratio > 1.5) | (ratio < 1 / 1.5))
     if both.any() and off.sum() > 0.01 * both.sum():
         worst = int(np.nanargmax(np.where(off, np.abs(np.log(np.maximum(ratio, 1e-9))), -1)))
-        table.quality.append(
-            Quality(
-                "times-disagree",
-                f"{first} and {second} differ by more than 1.5x in {int(off.sum())} of "
-                f"{int(both.sum())} events: they come from different replays; {first} is used",
-                worst,
-            )
+        table.remark(
+            "times-disagree",
+            f"{first} and {second} differ by more than 1.5x in {int(off.sum())} of "
+            f"{int(both.sum())} events: they come from different replays; {first} is used",
+            worst,
         )
 
 

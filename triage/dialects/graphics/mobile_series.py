@@ -27,8 +27,6 @@ def names() -> dict[str, list[str]]:
 
 def _which(source: Source) -> str:
     """Which series it is, "" for none."""
-    if source.is_folder:
-        return ""
     for number, line in enumerate(source.head_lines[:400], 1):
         if "," not in line:
             continue

@@ -43,8 +43,6 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """First header `Range Name`, then PerfWorks counters."""
-    if source.is_folder:
-        return None
     _, headers = _header(source)
     if wide_table.find(headers, _NAME) < 0:
         return None
@@ -68,8 +66,7 @@ def read(source: Source, options: Options) -> Table:
     numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
     if not numeric:
         raise BadCapture(f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics")
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [name], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [name], decimal=options.decimal)
     full = wide.texts[name]
     leaves, paths = _paths(full)
     table = Table(NAME, [source], leaves, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)

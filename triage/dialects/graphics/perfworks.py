@@ -14,7 +14,7 @@ import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Floats, Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 
 PCT = ".avg.pct_of_peak_sustained_elapsed"
 STALL = "tpc__warps_issue_stalled_"
@@ -165,23 +165,19 @@ def _stalls(table: Table) -> None:
         share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
         add(table, stall_of(h), share, f"this reason / {every}", (h, every))
     if dead.all():
-        table.quality.append(
-            Quality(
-                "stalls-unavailable",
-                f"all {len(headers)} PC-sampler stall columns are 0 for every "
-                "range: the sampler recorded nothing; unavailable, not zero",
-            )
+        table.remark(
+            "stalls-unavailable",
+            f"all {len(headers)} PC-sampler stall columns are 0 for every "
+            "range: the sampler recorded nothing; unavailable, not zero",
         )
     elif dead.any():
         rows = np.flatnonzero(dead)
         shown = ", ".join(str(table.names[r])[:40] for r in rows[:3])
-        table.quality.append(
-            Quality(
-                "stalls-unavailable",
-                f"all {len(headers)} stall columns are 0 for {len(rows)} of "
-                f"{len(dead)} ranges ({shown}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
-                int(rows[0]),
-            )
+        table.remark(
+            "stalls-unavailable",
+            f"all {len(headers)} stall columns are 0 for {len(rows)} of "
+            f"{len(dead)} ranges ({shown}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
+            int(rows[0]),
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Options
@@ -55,8 +55,6 @@ class Head:
 
 def head(source: Source) -> Head | None:
     """The header row of an event list among the first lines, in any column order; None when there is none."""
-    if source.is_folder:
-        return None
     for number, line in enumerate(source.head_lines[:10], 1):
         if "Name" not in line and "name" not in line:
             continue
@@ -120,8 +118,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     # ids stay text: a marker's Global ID may be a range
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
     texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
-    style = wide_table.number_style(source, source.head_lines[top.line :], numeric, options.decimal)
-    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, style=style)
+    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, decimal=options.decimal)
     count = len(wide.texts[top.name])
     ids = wide.texts[top.global_id]
     time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)
@@ -179,12 +176,7 @@ def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
     """gpu.time of the kept rows from the best duration column; a remark where there is none."""
     column, header = top.time, top.headers[top.time] if top.time >= 0 else ""
     if column < 0 or not np.isfinite(time[rows]).any():
-        table.quality.append(
-            Quality(
-                "no-times",
-                "the events have counters but no times: findings cannot be ranked by time; " + _HINT,
-            )
-        )
+        table.remark("no-times", "the events have counters but no times: findings cannot be ranked by time; " + _HINT)
         return
     unit = wide_table.split_unit(header)[1]
     if not unit:
@@ -193,12 +185,10 @@ def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
             "write it as (ns)",
         )
     if column == top.time_top:  # the only times there are
-        table.quality.append(
-            Quality(
-                "overlapping-times",
-                "only TOP-to-EOP durations: they overlap between neighbours, so their "
-                "sum exceeds the frame; export EOP to EOP Duration",
-            )
+        table.remark(
+            "overlapping-times",
+            "only TOP-to-EOP durations: they overlap between neighbours, so their "
+            "sum exceeds the frame; export EOP to EOP Duration",
         )
     factor = units.factor(unit, "ns")
     table.columns["gpu.time"] = Column(time[rows] * factor, header, column + 1, unit, factor)

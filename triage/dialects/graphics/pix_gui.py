@@ -35,9 +35,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def names() -> dict[str, list[str]]:
-    """The same counters as pixtool."""
-    return pix_tool.names()
+names = pix_tool.names
 
 
 def collect(metrics: list[str]) -> str:

@@ -27,8 +27,6 @@ _CONSOLE = re.compile(r"pixtool|WinPix|\.wpix|Microsoft\.?PIX|save-event-list", 
 
 def recognise(source: Source) -> Match | None:
     """Name, Global ID, Parent in a header, in any order; or what pixtool printed on the console."""
-    if source.is_folder:
-        return None
     top = pix.head(source)
     if top is not None:
         return Match(0.95, "PIX event list: Name, Global ID and Parent columns") if top.parent >= 0 else None

@@ -9,13 +9,14 @@ import numpy as np
 from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Indices, Names
-from triage.capture.capture import SEP, Column, Quality, Table
+from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.graphics import barriers, markers, perfworks, renderdoc_events
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import first_of
 
 NAME = "renderdoc"
 SIGN = ("eid", "e id", "e_id", "e-id", "event")
@@ -66,8 +67,6 @@ def _header(source: Source) -> tuple[int, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """Header `EID`, then counter names; or the event tree alone."""
-    if source.is_folder:
-        return None
     number, headers = _header(source)
     if number and len(headers) >= 2:
         return Match(0.95, "header EID, then counter names with units in brackets")
@@ -101,8 +100,7 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit",
             _HINT,
         )
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, [], style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, [], decimal=options.decimal)
     eids = wide.numbers[event]
     good = np.isfinite(eids)
     known = np.where(good, eids, 0)
@@ -151,9 +149,7 @@ def _time_unit(header: str) -> str:
 def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Indices) -> None:
     """gpu.time from the first of the (column, header, unit); a remark where another disagrees or there is none."""
     if not timed:
-        table.quality.append(
-            Quality("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
-        )
+        table.remark("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
         return
     i, header, unit = timed[0]
     factor = units.factor(unit, "ns")
@@ -216,7 +212,7 @@ def _join(table: Table, tree: renderdoc_events.EventTree, ids: Indices) -> None:
             formula="product of the thread-group counts in the call",
         )
     if missing:
-        table.quality.append(Quality("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}"))
+        table.remark("no-name", f"{missing} of {len(ids)} events are not in {tree.source.name}")
 
 
 def _kinds(table: Table) -> Names:
@@ -250,7 +246,7 @@ def collect(metrics: list[str]) -> str:
     wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
     told = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
     counters = [w for w in wanted if w not in told]
-    more = f" and {len(counters) - MAX_COUNTERS_PER_PASS} more" if len(counters) > MAX_COUNTERS_PER_PASS else ""
-    tick = f"Performance Counter Viewer > Capture counters > tick {', '.join(counters[:MAX_COUNTERS_PER_PASS])}{more}"
+    some = first_of(counters, MAX_COUNTERS_PER_PASS, " and ")
+    tick = f"Performance Counter Viewer > Capture counters > tick {some}"
     events = "Event Browser > Export to frame-events.txt in the same folder (it holds dispatch sizes and barriers)"
     return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if told & set(wanted) else []))

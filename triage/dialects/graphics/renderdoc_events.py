@@ -29,7 +29,7 @@ class EventTree:
 
 def is_events(source: Source) -> bool:
     """True if the head holds the `EID | Event | ...` header."""
-    return not source.is_folder and any(_HEAD.match(line) for line in source.head_lines[:10])
+    return any(_HEAD.match(line) for line in source.head_lines[:10])
 
 
 def parse(source: Source) -> EventTree:

@@ -36,8 +36,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """CommandBuffer Label and Encoder Label."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if line and wide_table.find(headers, "Encoder Label") >= 0 and wide_table.find(headers, "CommandBuffer Label") >= 0:
         return Match(0.95, f"Metal encoder columns (CommandBuffer Label, Encoder Label) on line {line}")
@@ -61,8 +59,7 @@ def read(source: Source, options: Options) -> Table:
     time = next((i for i, h in enumerate(headers) if wide_table.split_unit(h)[0].lower() == _TIME), -1)
     numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, [])), *([time] if time >= 0 else [])]
     text = [c for c in (label, buffer, group) if c >= 0]
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, text, decimal=options.decimal)
     labels = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
     table = Table(NAME, [source], labels, {}, first_line=wide.first_line, lines=wide.lines, group=False)
     table.quality += wide.quality
@@ -75,7 +72,7 @@ def read(source: Source, options: Options) -> Table:
         others = [wide.numbers[o] for o in again.get(h, [])]
         if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):  # which one is meant?
             said = f"{h!r} stands {1 + len(others)} times with different values: not used"
-            table.quality.append(Quality("ambiguous-counter", said))
+            table.remark("ambiguous-counter", said)
             continue
         _column(table, h, c, wide.numbers[c])
     _several(table)
@@ -109,7 +106,7 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
         try:
             unit, remark = unit_inference.time_unit(where, header, values)
         except BadCapture as e:
-            table.quality.append(Quality("time-unit", f"{e.message}: the times are left out; {e.hint}"))
+            table.remark("time-unit", f"{e.message}: the times are left out; {e.hint}")
             return
         unit = unit or "ns"
         whole = units.show(np.nansum(values) * units.factor(unit, "ns"), "ns")
@@ -123,7 +120,7 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
 def _untimed(table: Table, has_column: bool) -> None:
     what = "the column GPU Time holds nothing that could be read" if has_column else "no column is called GPU Time"
     said = f"{what}: encoders are ranked by the share of their own time; profile the capture and export again"
-    table.quality.append(Quality("no-times", said))
+    table.remark("no-times", said)
 
 
 def _column(table: Table, header: str, c: int, values: Floats) -> None:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -30,8 +30,6 @@ _SHADERS = ("vs", "tcs", "tes", "gs", "ms", "ts", "fs", "cs")  # hashes of the b
 
 def recognise(source: Source) -> Match | None:
     """draw_start, frame, batch, and a time or an event count."""
-    if source.is_folder:
-        return None
     _, headers = wide_table.header(source)
     good = all(wide_table.find(headers, h) >= 0 for h in ("draw_start", "frame", "batch", "type"))
     return Match(0.95, "INTEL_MEASURE columns: draw_start, frame, batch, type") if good else None
@@ -66,13 +64,12 @@ def read(source: Source, options: Options) -> Table:
             else ""
         )
         shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
-    table = Table(NAME, [source], np.array(shown, dtype=object), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, np.array(shown, dtype=object))
     numbered = [c for c in (frame, target, *hashes) if c >= 0]
     strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
     if strange:
         said = f"{plural(len(strange), 'frame, pass or shader')} without a number or hash"
-        table.quality.append(Quality("not-a-number", said, strange[0]))
+        table.remark("not-a-number", said, strange[0])
     frames = [str(f).strip() for f in wide.texts[frame]]
     if len(set(frames)) > 1:
         table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)

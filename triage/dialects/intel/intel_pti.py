@@ -15,7 +15,7 @@ import numpy as np
 
 from triage import devices, schema
 from triage.capture.arrays import Floats
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.intel import properties, pti, sets
@@ -213,7 +213,7 @@ def read(source: Source, options: Options) -> Table:
     left = sum(len(g) for g in groups.values()) - len(best)
     if left:
         said = f"{left} other kernel tables of this file hold other columns and were left out"
-        table.quality.append(Quality("tables-left-out", said))
+        table.remark("tables-left-out", said)
     return table
 
 
@@ -250,12 +250,10 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
         if len(bad):
             verb, whose = ("is", "its") if len(bad) == 1 else ("are", "their")
-            table.quality.append(
-                Quality(
-                    "profiler-flags",
-                    f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]}): {whose} metrics may be wrong",
-                    int(bad[0]),
-                )
+            table.remark(
+                "profiler-flags",
+                f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]}): {whose} metrics may be wrong",
+                int(bad[0]),
             )
     table.unmapped = plan.unmapped
     return table
@@ -318,12 +316,10 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
             kernel = data.numbers[plan.extra["KernelTime"]]
             off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1
             if off.any():
-                table.quality.append(
-                    Quality(
-                        "two-times",
-                        f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows",
-                        int(np.argmax(off)),
-                    )
+                table.remark(
+                    "two-times",
+                    f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows",
+                    int(np.argmax(off)),
                 )
     # a kernel of ten samples is ten rows; weighted by time they average to its rates, and as tenths they count as one
     if data.sampled and "frame.calls" not in c:
@@ -331,7 +327,7 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
         tables = len(set(data.block.tolist()))
         if "GlobalInstanceId" not in plan.extra and tables > 1:
             said = f"the samples name no kernel instance: each of {tables} tables was taken for calls of its own"
-            table.quality.append(Quality("calls-by-table", said))
+            table.remark("calls-by-table", said)
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
         table.notes.append(
             f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime"

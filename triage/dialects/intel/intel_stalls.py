@@ -57,7 +57,7 @@ def _headers(lines: list[str]) -> list[tuple[int, list[str]]]:
 
 def recognise(source: Source) -> Match | None:
     """A header with kernels, instruction addresses and reasons."""
-    if source.is_folder or "SbidStall" not in source.head_text:
+    if "SbidStall" not in source.head_text:
         return None
     for line, headers in _headers(source.head_lines):
         if {"Kernel", "IP", _ACTIVE} <= set(headers):
@@ -118,7 +118,7 @@ def read(source: Source, options: Options) -> Table:
             table.notes.append(f"{name}: {100 * most / waits:.0f} % of stalls at instruction {where}")
         if total[name] < MIN_SAMPLES:
             said = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
-            table.quality.append(Quality("few-samples", said, i))
+            table.remark("few-samples", said, i)
     table.quality += remarks
     _times(table, source, options)
     return table
@@ -152,6 +152,4 @@ def _times(table: Table, source: Source, options: Options) -> None:
             table.columns[metric] = Column(values, formula, formula=formula)
 
 
-def collect(metrics: list[str]) -> str:
-    """Shares of the hardware need metric sets."""
-    return intel_pti.collect(metrics)
+collect = intel_pti.collect

@@ -106,8 +106,6 @@ def _plain(header: str) -> str:
 
 def _header(source: Source) -> tuple[int, list[str]]:
     """Line and cells of the header, below what VTune printed; (0, []) without a column of computing tasks."""
-    if source.is_folder:
-        return 0, []
     for number, line in enumerate(source.head_lines[: vtune_summary.FIRST_LINES], 1):
         if line.lstrip('"').startswith(_TASKS):
             source.delimiter = delimiter(line)
@@ -148,16 +146,14 @@ def read(source: Source, options: Options) -> Table:
     texts = [task, *(at[n] for n in (_GLOBAL, _LOCAL) if n in at)]
     used = {n: at[n] for n in (*_METRICS, *_RATIOS, *_RATES, _READ, _WRITTEN) if n in at}
     numeric = sorted({time, *used.values()})
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, texts, style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, texts, decimal=options.decimal)
     outside = np.array([str(n).strip() == _OUTSIDE for n in wide.texts[task]])
     if outside.all():
         raise BadCapture(f"{source.path}: no computing tasks", "profile again: vtune -collect gpu-hotspots")
     if outside.any():  # what the GPU did beside kernels has no time of its own to win back
         wide = _without(wide, outside)
     tasks = np.array([str(n).strip() for n in wide.texts[task]], dtype=object)
-    table = Table(NAME, [source], tasks, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, tasks)
     copies = np.array([bool(_COPY.match(n)) for n in tasks])
     table.kinds = np.where(copies, "copy", "compute").astype(object)
     table.columns["gpu.time"] = Column(wide.numbers[time] * 1e9, headers[time], time + 1, "s", 1e9)

@@ -93,8 +93,6 @@ def _far_header(source: Source) -> list[str]:
 
 def recognise(source: Source) -> Match | None:
     """A header with Metric Name and Metric Value beside a kernel or launch id."""
-    if source.is_folder:
-        return None
     found = header_of(source) or _far_header(source)
     low = {normal(h) for h in found}
     if "metric name" not in low or not low & {"kernel name", "id", "function name"}:

@@ -35,8 +35,6 @@ collect = ncu_names.collect
 
 def recognise(source: Source) -> Match | None:
     """A header with Function Name or Demangled Name and figures with bracketed units."""
-    if source.is_folder:
-        return None
     for line in source.head_lines[:200]:
         if "[" in line and ("Function Name" in line or "Demangled Name" in line):
             low = [normal(c) for c in cells(line, delimiter(line))]

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from triage import schema
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 
 
 def complete(table: Table) -> None:
@@ -67,7 +67,7 @@ def damaged_numbers(table: Table, texts: list[str]) -> None:
     short = [t for t in texts if re.fullmatch(r"\d[.,]\d{1,6}E\+\d+", t.strip())]
     if short:
         message = f"{len(short)} distinct values look shortened by a spreadsheet (for example {short[0]})"
-        table.quality.append(Quality("spreadsheet-damage", f"{message}: only their first digits are right"))
+        table.remark("spreadsheet-damage", f"{message}: only their first digits are right")
 
 
 def issue_denominator(table: Table) -> None:

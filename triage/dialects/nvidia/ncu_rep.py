@@ -33,7 +33,7 @@ def collect(metrics: list[str]) -> str:
 
 def recognise(source: Source) -> Match | None:
     """The bytes a report begins with, whatever it is called; `.ncu-repz` and `.gz` are unpacked before."""
-    if source.is_folder or not container.is_report(source.head):
+    if not container.is_report(source.head):
         return None
     return Match(0.98, "begins as Nsight Compute's reports do")
 

@@ -39,8 +39,6 @@ collect = ncu_names.collect
 
 def recognise(source: Source) -> Match | None:
     """Section headings of the console output; or only the profiler's own complaints, to be refused by quoting them."""
-    if source.is_folder:
-        return None
     head = source.head_text
     if re.search(r"^[ \t]+Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
         return Match(0.8, "console output of ncu: launches with aligned sections")

@@ -60,8 +60,6 @@ def kind_of(headers: list[str]) -> str:
 
 def find(source: Source) -> list[TableLocation]:
     """Every nvprof table that begins in the head of a source; sets the source's delimiter to that of the last."""
-    if source.is_folder:
-        return []
     found: list[TableLocation] = []
     lines = source.head_lines
     for i, line in enumerate(lines):

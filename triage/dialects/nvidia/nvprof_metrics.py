@@ -141,8 +141,6 @@ def collect(metrics: list[str]) -> str:
 
 def recognise(source: Source) -> Match | None:
     """Kernel, Metric Name or Event Name, and Avg in one header."""
-    if source.is_folder:
-        return None
     kinds = [f.kind for f in nvprof.find(source) if f.kind in ("metrics", "events")]
     return Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name") if kinds else None
 

@@ -32,15 +32,11 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["Time"], "gpu.time_min": ["Min"], "gpu.time_max": ["Max"], "frame.calls": ["Calls"]}
 
 
-def collect(metrics: list[str]) -> str:
-    """nvprof's command for the metrics it has, else Nsight Compute's."""
-    return nvprof_metrics.collect(metrics)
+collect = nvprof_metrics.collect
 
 
 def recognise(source: Source) -> Match | None:
     """Time(%), Calls, Avg, Name; and every nvprof output without a table, to refuse it by name."""
-    if source.is_folder:
-        return None
     found = nvprof.find(source)
     if any(f.kind == "summary" for f in found):
         return Match(0.9, "nvprof summary columns: Time(%), Time, Calls, Avg, Min, Max, Name")

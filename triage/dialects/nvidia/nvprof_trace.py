@@ -45,14 +45,12 @@ def names() -> dict[str, list[str]]:
     }
 
 
-def collect(metrics: list[str]) -> str:
-    """nvprof's command for the metrics it has, else Nsight Compute's."""
-    return nvprof_metrics.collect(metrics)
+collect = nvprof_metrics.collect
 
 
 def recognise(source: Source) -> Match | None:
     """Start, Duration, Grid X and Name in one header."""
-    if source.is_folder or not any(f.kind == "trace" for f in nvprof.find(source)):
+    if not any(f.kind == "trace" for f in nvprof.find(source)):
         return None
     return Match(0.9, "nvprof trace columns: Start, Duration, Grid X, Name")
 
@@ -67,8 +65,7 @@ def read(source: Source, options: Options) -> Table:
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
     wide = wide_table.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
-    table = Table(NAME, [source], wide.texts[text[0]], {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, wide.texts[text[0]])
     table.names = _without_correlation(table)
     duration = low.index("duration")
     table.columns["gpu.time"] = _time(source, found, wide, duration)

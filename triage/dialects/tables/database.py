@@ -33,7 +33,7 @@ _FAR = 1 << 61  # a time or size beyond it is damage, and differences of two sta
 
 def is_database(source: Source) -> bool:
     """True if the first bytes are SQLite's."""
-    return not source.is_folder and source.head.startswith(MAGIC)
+    return source.head.startswith(MAGIC)
 
 
 class Database:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from triage import devices
-from triage.capture.capture import Quality, Table
+from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.devices import Device, Vendor
 
@@ -44,4 +44,4 @@ def remark_unnamed(table: Table, example: str) -> None:
     """A remark where bytes were counted and no GPU is named: its peaks would tell how near the memory is to its limit."""
     if not table.device and any(m.startswith(("vram.", "gti.", "l3.bytes")) for m in table.columns):
         said = f"GPU not named: share of the memory's peak unknown; name it, as in --device {example!r}"
-        table.quality.append(Quality("gpu-not-named", said))
+        table.remark("gpu-not-named", said)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import Quality
+from triage.capture.capture import Quality, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
@@ -57,6 +57,12 @@ class Wide:
     def line(self, row: int) -> int:
         """1-based line of a row."""
         return self.first_line + row if self.lines is None else int(self.lines[row])
+
+    def table(self, dialect: str, source: Source, names: Names) -> Table:
+        """A table of these rows, with their lines and remarks, and no column yet."""
+        return Table(
+            dialect, [source], names, {}, first_line=self.first_line, lines=self.lines, quality=[*self.quality]
+        )
 
 
 def header(source: Source) -> tuple[int, list[str]]:
@@ -127,16 +133,19 @@ def read(
     text: Sequence[int],
     *,
     style: units.Style = "us",
+    decimal: str | None = None,
     skip: Sequence[int] = (),
     end_line: int | None = None,
     empty: str = "nothing was recorded; capture again",
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
-    header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
+    decimal: of the reading options; the number style is then told by the first lines, see number_style. header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
     end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data
     row. Cells that are no numbers become NaN with a remark.
     """
+    if decimal is not None:
+        style = number_style(source, source.head_lines[header_line:], numeric, decimal)
     plain = None if style != "us" else plain_table.read(source, header_line, width, numeric, text, end_line)
     if plain is not None and (found := _plainly(plain, header_line + 1, skip)) is not None:
         return found

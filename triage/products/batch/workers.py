@@ -95,7 +95,7 @@ def _work(found: Found, settings: Settings) -> Outcome:
         "path": found.path,
         "name": found.name,
         "dialect": capture.input.dialect,
-        "device": capture.device.name if capture.device else capture.table.device or None,
+        "device": capture.device_name or None,
         "rows": capture.input.rows,
         "duration_ns": frame["duration_ns"],
         "workloads": frame["workloads"],

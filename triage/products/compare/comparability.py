@@ -13,7 +13,7 @@ import numpy as np
 from triage.capture.capture import SEP
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.ground.errors import TriageError
-from triage.ground.phrasing import plural, whole_percent
+from triage.ground.phrasing import first_of, plural, whole_percent
 from triage.products.compare.match import MIN_LIKENESS, Pairs, alike
 from triage.products.compare.side import Side
 
@@ -46,10 +46,7 @@ def warnings(
 
 
 def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
-    first, second = (
-        sorted({p.capture.device.name if p.capture.device else p.capture.table.device for p in d.parts} - {""})
-        for d in (before, after)
-    )
+    first, second = (sorted({p.capture.device_name for p in d.parts} - {""}) for d in (before, after))
     if not first or not second or first == second:
         return []
     return [f"different GPUs ({', '.join(first)} before, {', '.join(second)} after): the change includes the hardware"]
@@ -123,9 +120,7 @@ def _some(side: Side, some: Sequence[int]) -> str:
     """The longest by name."""
     times = np.nan_to_num(side.times.middle)
     names = list(dict.fromkeys(_short(side.who[i].name) for i in sorted(some, key=lambda i: -times[i])))
-    return ", ".join(names[:MAX_LISTED_WORKLOADS]) + (
-        f" + {len(names) - MAX_LISTED_WORKLOADS} more" if len(names) > MAX_LISTED_WORKLOADS else ""
-    )
+    return first_of(names, MAX_LISTED_WORKLOADS)
 
 
 def _short(name: str) -> str:

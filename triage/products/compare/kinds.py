@@ -133,10 +133,7 @@ def _counters(sides: tuple[Side, Side]) -> list[str]:
 
 
 def _devices(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
-    first, second = (
-        sorted({p.capture.device.name if p.capture.device else p.capture.table.device for p in side.parts} - {""})
-        for side in d
-    )
+    first, second = (sorted({p.capture.device_name for p in side.parts} - {""}) for side in d)
     return (
         [f"GPU: {', '.join(first)} before, {', '.join(second)} after"] if first and second and first != second else []
     )

@@ -17,7 +17,7 @@ import numpy as np
 from triage.capture.capture import SEP
 from triage.document.numbers import number
 from triage.ground.errors import TriageError
-from triage.ground.phrasing import lower_first, percent
+from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.history.changepoints import (
     KNOWN,
     NOISIEST,
@@ -317,8 +317,7 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
     elif not level.spread[there].any():
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
     if last and (alone := [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]):
-        more = f" + {len(alone) - MAX_NAMED_MARKERS} more" if len(alone) > MAX_NAMED_MARKERS else ""
-        out.append(f"not compared, not in the baseline: {', '.join(map(shown, alone[:MAX_NAMED_MARKERS]))}{more}")
+        out.append(f"not compared, not in the baseline: {first_of(list(map(shown, alone)), MAX_NAMED_MARKERS)}")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))

@@ -62,7 +62,7 @@ def join(table: Table, file: Source, dispatches: Names) -> None:
     try:
         found, _, remarks = spots(file, dict(zip(map(str, dispatches), map(str, table.names), strict=True)))
     except TriageError as e:
-        table.quality.append(Quality("companion-left-out", f"a file beside the export was left out: {e}"))
+        table.remark("companion-left-out", f"a file beside the export was left out: {e}")
         return
     table.quality += remarks
     if lost := sum(s.number for s in found.pop(ALL, [])):

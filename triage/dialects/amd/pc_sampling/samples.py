@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triage.capture.arrays import Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.location import Location
 from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction
 from triage.dialects.amd.thread_trace.places import source_line
@@ -131,7 +131,7 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
     table.locate = Places(table.names, found)
     if few := sum(0 < n < MIN_SAMPLES for n in totals.values()):
         said = f"{plural(few, 'kernel')} of {len(totals)} with fewer than {MIN_SAMPLES} samples: shares of waiting were not computed"
-        table.quality.append(Quality("few-samples", f"{said}; sample at a shorter interval or longer"))
+        table.remark("few-samples", f"{said}; sample at a shorter interval or longer")
     if not stochastic:
         table.notes.append(
             "host-trap samples lie up to two instructions behind the one that waits; "

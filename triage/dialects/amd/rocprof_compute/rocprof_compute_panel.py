@@ -134,8 +134,6 @@ def _columns(headers: list[str]) -> dict[str, int]:
 
 def recognise(source: Source) -> Match | None:
     """Metric with value, unit, peak and percent of peak; or the columns of the other panels."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     found = _columns(headers)
     if not line or "metric" not in found:
@@ -368,6 +366,4 @@ def _sums(table: Table) -> None:
         table.columns["vram.throughput"] = Column(total, "reads + writes", formula=" + ".join(pair), inputs=pair)
 
 
-def collect(metrics: list[str]) -> str:
-    """The profile that holds every dispatch with its counters."""
-    return pmc_perf.collect(metrics)
+collect = pmc_perf.collect

@@ -39,8 +39,6 @@ def total_time(headers: list[str]) -> tuple[int, str]:
 
 def recognise(source: Source) -> Match | None:
     """Kernel_Name, Count and a sum with its unit."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
     if not line or name < 0 or count < 0 or not total_time(headers)[1]:
@@ -56,8 +54,7 @@ def read(source: Source, options: Options) -> Table:
     total, unit = total_time(headers)
     factor = units.factor(unit, "ns")
     wide = wide_table.read(source, line, len(headers), [count, total], [name])
-    table = Table(NAME, [source], rocm.names(wide.texts[name]), {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, rocm.names(wide.texts[name]))
     table.kinds = np.full(len(table), "compute", dtype=object)
     table.columns["gpu.time"] = Column(wide.numbers[total] * factor, headers[total], total + 1, unit, factor)
     table.columns["frame.calls"] = Column(wide.numbers[count], headers[count], count + 1)
@@ -65,6 +62,4 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def collect(metrics: list[str]) -> str:
-    """The profile that answers the question."""
-    return pmc_perf.collect(metrics)
+collect = pmc_perf.collect

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from triage.capture.arrays import Indices
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects.amd import agents, long
 from triage.dialects.amd.rocm_export import Export
@@ -60,9 +60,7 @@ def joined(source: Source, files: Sequence[Source], read: Reader) -> tuple[Table
         _join(table, export, file, other, more)
     if left := [r for r in runs if not any(r[1] is a[1] for a in alike)]:
         names = ", ".join(Path(file.path).name for file, *_ in left[:3])
-        table.quality.append(
-            Quality("other-processes", f"{plural(len(left), 'file')} of other processes not shown: {names}")
-        )
+        table.remark("other-processes", f"{plural(len(left), 'file')} of other processes not shown: {names}")
     return table, export, first
 
 

@@ -77,12 +77,10 @@ def read(source: Source, options: Options) -> Table:
     }
     text = [*(roles[r] for r in ("name", "start", "end")), *ids.values()]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
-    style = wide_table.number_style(source, source.head_lines[line:], numeric, options.decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, text, style=style)
+    wide = wide_table.read(source, line, len(headers), numeric, text, decimal=options.decimal)
     shown = rocm.names(wide.texts[roles["name"]])
     shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
-    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, shown)
     export = Export(source)
     for role, c in roles.items():
         if role in ("start", "end"):
@@ -125,6 +123,4 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
     table.raw.update({c.header: c for c in axes.values()})
 
 
-def collect(metrics: list[str], arch: str = "") -> str:
-    """The counter run that answers the question."""
-    return rocprofv3_counters.collect(metrics, arch)
+collect = rocprofv3_counters.collect

@@ -20,11 +20,7 @@ CAPTURE = """\
 `*_hip_api_stats.csv`, `*_domain_stats.csv` and `*_memory_copy_stats.csv` hold no kernels and are refused.
 """
 HINT = "profile with: rocprofv3 --kernel-trace --stats -f csv -- ./app, and give the *_kernel_trace.csv"
-
-
-def names() -> dict[str, list[str]]:
-    """Time and calls."""
-    return {"gpu.time": ["TotalDurationNs"], "frame.calls": ["Calls"]}
+names = stats.names
 
 
 def recognise(source: Source) -> Match | None:
@@ -40,6 +36,4 @@ def read(source: Source, options: Options) -> Table:
     return stats.read(source, NAME, HINT, options.decimal)
 
 
-def collect(metrics: list[str], arch: str = "") -> str:
-    """The counter run that answers the question."""
-    return rocprofv3_counters.collect(metrics, arch)
+collect = rocprofv3_counters.collect

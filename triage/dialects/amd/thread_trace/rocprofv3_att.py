@@ -51,8 +51,6 @@ def names() -> dict[str, list[str]]:
 
 def recognise(source: Source) -> Match | None:
     """The header of the listing."""
-    if source.is_folder:
-        return None
     line, headers = wide_table.header(source)
     if not line or any(wide_table.find(headers, h) < 0 for h in _ROLES.values()):
         return None
