@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import csv
+import gc
 import json
 import os
 import shutil
@@ -37,6 +38,12 @@ SHARED = ROOT.parent / "shared"  # beside the checkout, never part of it
 CORPUS = SHARED / "corpus"
 FORMATS = ("terminal", "brief", "markdown", "jira", "html", "json", "csv", "junit")
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not beside this checkout")
+
+
+def pytest_collection_finish() -> None:
+    """Seven thousand tests outlive every run: what collects garbage need not look at them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def run(
