@@ -29,8 +29,8 @@ settings.load_profile("house")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What runs remember of one another stays within these tests.
-os.environ["TRIAGE_CACHE"] = tempfile.mkdtemp(prefix="triage-cache-")
-atexit.register(shutil.rmtree, os.environ["TRIAGE_CACHE"], ignore_errors=True)
+CACHE = os.environ["TRIAGE_CACHE"] = tempfile.mkdtemp(prefix="triage-cache-")
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_captures"
@@ -54,12 +54,13 @@ def run(
     **how: Any,
 ) -> subprocess.CompletedProcess[str]:
     """The real command line of the checkout at `cwd`, in a process of its own. how: as subprocess.run takes it."""
-    if input is None and forking.possible(cwd, env, how):
-        return forking.run([*map(str, args)], cwd, {**os.environ, **(env or {})}, how.get("timeout", 300))
+    whole = {**os.environ, **(env or {})}
+    if input is None and whole.get("TRIAGE_CACHE") == CACHE and forking.possible(cwd, env, how):
+        return forking.run([*map(str, args)], cwd, whole, how.get("timeout", 300))
     return subprocess.run(
         [sys.executable, "-m", "triage", *map(str, args)],
         **{"capture_output": "stdout" not in how, "timeout": 300, "check": False, **how},
-        text=True, encoding="utf-8", input=input, cwd=cwd, env={**os.environ, **(env or {})},
+        text=True, encoding="utf-8", input=input, cwd=cwd, env=whole,
     )  # fmt: skip
 
 

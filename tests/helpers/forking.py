@@ -1,7 +1,8 @@
-"""Runs of the command line without its imports: a process that has them forks for each run.
+"""Runs of the command line without its imports: a process that has them, and has diagnosed once, forks for each run.
 
-Starting Python, NumPy and pandas takes longer than most diagnoses. Each run still is a process of its own, with its own
-arguments, folder, environment and streams; whatever needs more than that starts a whole one (`conftest.run`).
+Starting Python, NumPy and pandas takes longer than most diagnoses, and so does what a process reads and compiles once.
+Each run still is a process of its own, with its own arguments, folder, environment and streams; whatever needs more than
+that, or a cache of its own, starts a whole one (`conftest.run`).
 """
 
 from __future__ import annotations
@@ -86,6 +87,9 @@ def _serve(theirs: socket.socket) -> None:
     for module in pkgutil.walk_packages(triage.__path__, "triage."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    diagnosed = triage.diagnose(ROOT / "sample_captures" / "generic" / "p3_workloads_v2.csv")
+    for form in triage.rendering.formats.formats():
+        triage.rendering.formats.render(diagnosed.bundle, form, lambda text: None)
     gc.freeze()  # a collection in a child would touch, and so copy, all pages
     for request in theirs.makefile("rb"):
         args, cwd, env, out, err = json.loads(request)
