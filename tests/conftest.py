@@ -51,16 +51,25 @@ def run(
     input: str | None = None,  # noqa: A002 - as subprocess.run names it
     env: dict[str, str] | None = None,
     cwd: Path = ROOT,
+    first: str = "",
+    check: bool = False,
     **how: Any,
 ) -> subprocess.CompletedProcess[str]:
-    """The real command line of the checkout at `cwd`, in a process of its own. how: as subprocess.run takes it."""
+    """The real command line of the checkout at `cwd`, in a process of its own.
+
+    first: code that the process runs before it. how: as subprocess.run takes it.
+    """
     whole = {**os.environ, **(env or {})}
     if input is None and whole.get("TRIAGE_CACHE") == CACHE and forking.possible(cwd, env, how):
-        return forking.run([*map(str, args)], cwd, whole, how.get("timeout", 300))
+        done = forking.run([*map(str, args)], cwd, whole, how.get("timeout", 300), first)
+        if check:
+            done.check_returncode()
+        return done
+    program = ["-c", f"{first}\nfrom triage.__main__ import main; main()"] if first else ["-m", "triage"]
     return subprocess.run(
-        [sys.executable, "-m", "triage", *map(str, args)],
-        **{"capture_output": "stdout" not in how, "timeout": 300, "check": False, **how},
-        text=True, encoding="utf-8", input=input, cwd=cwd, env=whole,
+        [sys.executable, *program, *map(str, args)],
+        **{"capture_output": "stdout" not in how, "timeout": 300, **how},
+        text=True, encoding="utf-8", input=input, cwd=cwd, env=whole, check=check,
     )  # fmt: skip
 
 

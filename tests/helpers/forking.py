@@ -26,14 +26,16 @@ _server: tuple[subprocess.Popen[bytes], socket.socket] | None = None
 
 def possible(cwd: Path, env: dict[str, str] | None, how: dict[str, Any]) -> bool:
     """True where a fork answers as a whole process does: nothing asked for that counts when Python starts."""
-    if not hasattr(os, "fork") or how.keys() - {"timeout", "check"}:
+    if not hasattr(os, "fork") or how.keys() - {"timeout"}:
         return False
     foreign = (Path(cwd) / "triage").exists() and Path(cwd).resolve() != ROOT
     return not foreign and not any(key.startswith(_READ_AT_START) for key in env or {})
 
 
-def run(args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
-    """One run of `python -m triage`, as subprocess.run would return it; raises TimeoutExpired."""
+def run(
+    args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300, first: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """One run of `python -m triage`, as subprocess.run would return it; raises TimeoutExpired. first: code run before it."""
     global _server
     if _server is None or _server[0].poll() is not None:
         _server = _start()
@@ -41,7 +43,7 @@ def run(args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300) -
         out, err = f"{folder}/out", f"{folder}/err"
         ours = _server[1]
         ours.settimeout(timeout)
-        ours.sendall(json.dumps([args, str(cwd), env, out, err]).encode() + b"\n")
+        ours.sendall(json.dumps([args, str(cwd), env, out, err, first]).encode() + b"\n")
         pid = int(_line(ours))
         try:
             code = int(_line(ours))
@@ -92,16 +94,16 @@ def _serve(theirs: socket.socket) -> None:
         triage.rendering.formats.render(diagnosed.bundle, form, lambda text: None)
     gc.freeze()  # a collection in a child would touch, and so copy, all pages
     for request in theirs.makefile("rb"):
-        args, cwd, env, out, err = json.loads(request)
+        how = json.loads(request)
         if not (pid := os.fork()):
             theirs.close()
-            _become(args, cwd, env, out, err)
+            _become(*how)
         theirs.sendall(f"{pid}\n".encode())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         theirs.sendall(f"{code}\n".encode())
 
 
-def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str) -> None:
+def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, first: str) -> None:
     """Run the command line with these streams, and end as Python would."""
     import traceback
 
@@ -112,6 +114,7 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str) 
     os.environ.update(env)
     for number, path in ((1, out), (2, err)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+    exec(first, {})
     sys.argv = ["triage", *args]
     code = 1
     try:
