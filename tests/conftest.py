@@ -129,7 +129,8 @@ def checkout(folder: Path, *more: str) -> Path:
     for name in ("triage", "rules", "reports", "pyproject.toml", *more):
         source, target = ROOT / name, folder / name
         if source.is_dir():
-            shutil.copytree(source, target)  # bytecode too: every run in the copy would compile the package again
+            # bytecode too: every run in the copy would compile the package again; but not the 15,000 files of the browser
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("node_modules"))
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
