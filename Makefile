@@ -5,6 +5,8 @@ ARGS   ?= -n auto
 BIN     = $(VENV)/bin
 # durable-rules 2.0.28 calls a function that Python 3.13 removed; this name for its successor makes it build there.
 export CPPFLAGS += -DPyEval_CallObject=PyObject_CallObject
+# where a machine forbids Python to write bytecode, every worker would compile all tests again, and every process the package
+export PYTHONDONTWRITEBYTECODE =
 DEMO    = sample_captures/gpu-trace/demo_frame
 
 .PHONY: demo test quick check lint docs site golden bench hard readme clean
@@ -14,7 +16,6 @@ $(BIN)/triage: pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -e . --group test || $(BIN)/python -m pip install --quiet -e . --no-deps
 	-$(BIN)/python -m pip install --quiet 'durable-rules==2.0.28'
-	@$(BIN)/python -m compileall -q triage  # some machines forbid Python to write bytecode at run time
 	@touch $@
 
 demo: $(BIN)/triage  ## triage a bundled frame, show the ranked result, write out/demo.html
@@ -30,11 +31,9 @@ $(VENV)/.extras: $(BIN)/triage pyproject.toml
 	@touch $@
 
 test: $(VENV)/.extras  ## all tests, with everything they can use
-	@$(BIN)/python -m compileall -q triage
 	$(BIN)/python -m pytest $(ARGS)
 
 quick: $(VENV)/.extras  ## the tests for each change: all but the slow ones, two minutes on two cores
-	@$(BIN)/python -m compileall -q triage
 	$(BIN)/python -m pytest $(ARGS) -m "not slow"
 
 check: $(BIN)/triage  ## tests of every rule

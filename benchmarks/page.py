@@ -32,15 +32,16 @@ from tests.products.test_history import builds  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 BROWSER = ROOT / "tests" / "browser"
+CATEGORIES = ("performance", "accessibility", "best-practices")  # of Lighthouse
 SCORES = {"demo": 90, "5,000 markers": 80}
 MOST_MB = {"5,000 markers": 1.0, "100,000 markers": 6.0}
 OPEN_MS = 2_000
 HEAD = ("page", "MB", "CPU s to write", "CPU ms to open", "longest task ms", "search ms", "sort ms", "heap MB", "performance", "accessibility", "best practices")  # fmt: skip
 
 
-def node(script: str, page: Path) -> dict[str, Any]:
+def node(script: str, page: Path, *words: str) -> dict[str, Any]:
     """What a script of the browser tests says of one page."""
-    done = subprocess.run(["node", BROWSER / script, page, CHROMIUM], cwd=BROWSER, capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(["node", BROWSER / script, page, CHROMIUM, *words], cwd=BROWSER, capture_output=True, text=True, check=True)  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
@@ -92,8 +93,8 @@ def main(words: list[str]) -> int:
         for name, make in pages(Path(folder), sizes).items():
             page, seconds = make()
             cost = node("open.mjs", page)
-            said = node("lighthouse.mjs", page) if "--no-lighthouse" not in words else {}
-            marks = [said.get(key) for key in ("performance", "accessibility", "best-practices")]
+            said = node("lighthouse.mjs", page, *CATEGORIES) if "--no-lighthouse" not in words else {}
+            marks = [said.get(key) for key in CATEGORIES]
             used = [cost[k] for k in ("cpu_ms", "longest_ms", "search_ms", "sort_ms", "heap_mb")]
             rows.append([name, f"{page.stat().st_size / 1e6:.2f}", f"{seconds:.1f}", *used, *marks])
             sys.stderr.write(f"{name}: {cost} {marks}\n")

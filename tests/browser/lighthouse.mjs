@@ -1,4 +1,4 @@
-// Serves one report on localhost and scores it: node lighthouse.mjs REPORT.html CHROMIUM. Prints {"accessibility": .., "best-practices": .., "performance": .., "failed": [..]}.
+// Serves one report on localhost and scores it: node lighthouse.mjs REPORT.html CHROMIUM CATEGORY... Prints {"CATEGORY": score, .., "failed": [..]}.
 import http from "node:http";
 import fs from "node:fs";
 import os from "node:os";
@@ -7,7 +7,7 @@ import zlib from "node:zlib";
 import lighthouse from "lighthouse";
 import * as launcher from "chrome-launcher";
 
-const [file, chromePath] = process.argv.slice(2);
+const [file, chromePath, ...onlyCategories] = process.argv.slice(2);
 const packed = zlib.gzipSync(fs.readFileSync(file));  // as any server that people put reports on
 const server = http.createServer((request, response) => {
   if (request.url !== "/") { response.writeHead(404); return response.end(); }
@@ -19,10 +19,10 @@ const profile = fs.mkdtempSync(path.join(os.tmpdir(), "lighthouse-"));
 const chromeFlags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const chrome = await launcher.launch({ chromePath, chromeFlags, userDataDir: profile });
 try {
-  const run = await lighthouse(`http://127.0.0.1:${server.address().port}/`, { port: chrome.port, onlyCategories: ["accessibility", "best-practices", "performance"], output: "json", logLevel: "error" });
+  const run = await lighthouse(`http://127.0.0.1:${server.address().port}/`, { port: chrome.port, onlyCategories, output: "json", logLevel: "error" });
   const { categories, audits } = run.lhr;
   const failed = Object.values(audits).filter((a) => a.score !== null && a.score < 1 && a.scoreDisplayMode !== "informative").map((a) => `${a.id}: ${(a.details?.items || []).slice(0, 3).map((i) => i.node?.snippet || i.description || i.url || "").join(" ; ").slice(0, 300)}`);
-  console.log(JSON.stringify({ accessibility: Math.round(categories.accessibility.score * 100), "best-practices": Math.round(categories["best-practices"].score * 100), performance: Math.round(categories.performance.score * 100), failed }));
+  console.log(JSON.stringify({ ...Object.fromEntries(onlyCategories.map((c) => [c, Math.round(categories[c].score * 100)])), failed }));
 } finally {
   await chrome.kill();
   server.close();

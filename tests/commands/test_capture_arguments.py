@@ -11,18 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import ROOT, SAMPLES, run
 from triage.commands import _common, _inputs, cli
 from triage.ground.errors import CaptureError
 
 ONE = SAMPLES / "compare" / "ssr_before.csv"
-
-
-def run(*args: object, cwd: Path = ROOT, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
-    """This checkout's command line, started anywhere, for a console of some encoding."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
-    command = [sys.executable, "-P", "-m", "triage", *map(str, args)]
-    return subprocess.run(command, capture_output=True, encoding=encoding, cwd=cwd, env=env, timeout=300, check=False)
 
 
 @pytest.fixture
@@ -221,7 +214,9 @@ def test_the_demo_needs_no_checkout(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437", "utf-8"])
 def test_a_console_of_few_characters_loses_no_figure(encoding: str) -> None:
-    p = run("diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--full", encoding=encoding)
+    command = [sys.executable, "-m", "triage", "diagnose", str(SAMPLES / "gpu-trace" / "demo_frame"), "--full"]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    p = subprocess.run(command, capture_output=True, encoding=encoding, cwd=ROOT, env=env, timeout=300, check=False)
     assert p.returncode == 0 and "?" not in p.stdout
     arrow = "→" if "→".encode(encoding, "ignore") else "->"
     assert arrow in p.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import shutil
 import signal
 import stat
@@ -89,19 +88,21 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt", [f for f in FORMATS if f != "brief"])  # which is bounded, and fills no disk
-def test_disk_full(tiny_disk: Path, big: Path, fmt: str) -> None:
-    p = run("diagnose", big, "-f", fmt, "-o", tiny_disk / "r.out", "--full", "--top", 200)
+def test_disk_full(tiny_disk: Path, tmp_path: Path, fmt: str) -> None:
+    p = run(
+        "diagnose", large(tmp_path / "large.csv", 500), "-f", fmt, "-o", tiny_disk / "r.out", "--full", "--top", 200
+    )
     one_line(p)
     assert "space" in p.stderr
     assert list(tiny_disk.iterdir()) == []
 
 
-def limited(size: int) -> Any:
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write beyond the limit then fails like a full disk
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return limit
+# a write beyond the limit of 500 bytes then fails like a full disk
+LIMITED = (
+    "import resource, signal\n"
+    "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))"
+)
 
 
 @pytest.mark.slow
@@ -109,7 +110,7 @@ def limited(size: int) -> Any:
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_disk_full_simulated(tmp_path: Path, fmt: str) -> None:
     out = tmp_path / "r.out"
-    one_line(run("diagnose", SAMPLE, "-f", fmt, "-o", out, preexec_fn=limited(500)))
+    one_line(run("diagnose", SAMPLE, "-f", fmt, "-o", out, first=LIMITED))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -117,8 +118,7 @@ def test_disk_full_simulated(tmp_path: Path, fmt: str) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_stdout_on_a_full_disk(fmt: str) -> None:
-    with open("/dev/full", "w") as full:
-        one_line(run("diagnose", SAMPLE, "-f", fmt, stdout=full, stderr=subprocess.PIPE))
+    one_line(run("diagnose", SAMPLE, "-f", fmt, first="import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1)"))
 
 
 @unprivileged
@@ -142,7 +142,7 @@ def test_output_where_it_cannot_be(tmp_path: Path) -> None:
 def test_an_old_report_survives_a_failed_new_one(tmp_path: Path) -> None:
     out = tmp_path / "r.json"
     out.write_text("the old report")
-    one_line(run("diagnose", SAMPLE, "-f", "json", "-o", out, preexec_fn=limited(500)))
+    one_line(run("diagnose", SAMPLE, "-f", "json", "-o", out, first=LIMITED))
     assert out.read_text() == "the old report"
 
 
@@ -436,9 +436,10 @@ def test_the_parser_is_not_started_without_room(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.slow
 @posix
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_reader_of_the_pipe_goes_away(big: Path, fmt: str) -> None:
+def test_reader_of_the_pipe_goes_away(tmp_path: Path, fmt: str) -> None:
+    export = large(tmp_path / "large.csv", 500)  # whose reports fill a pipe of 64 KiB
     command = (
-        f"{sys.executable} -m triage diagnose '{big}' -f {fmt} --top 3000 --full | head -1; echo ${{PIPESTATUS[0]}}"
+        f"{sys.executable} -m triage diagnose '{export}' -f {fmt} --top 3000 --full | head -1; echo ${{PIPESTATUS[0]}}"
     )
     p = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
     assert p.stderr == ""
@@ -458,7 +459,7 @@ def test_stdout_closed_from_the_start() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", [*FORMATS, ""])
 @pytest.mark.parametrize(
     "env",
     [
@@ -469,27 +470,21 @@ def test_stdout_closed_from_the_start() -> None:
     ],
 )
 def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], fmt: str) -> None:
+    """Neither a report of some format, nor why there is none."""
     path = tmp_path / "naïve 漢字.csv"
-    path.write_text(SAMPLE.read_text("utf-8").replace("Shadow", "漢字🙂é", 1) + "é🙂,fullscreen\n", "utf-8")
+    if fmt:
+        path.write_text(SAMPLE.read_text("utf-8").replace("Shadow", "漢字🙂é", 1) + "é🙂,fullscreen\n", "utf-8")
     p = subprocess.run(
-        [*TRIAGE, "diagnose", str(path), "-f", fmt],
+        [*TRIAGE, "diagnose", str(path), *(["-f", fmt] if fmt else [])],
         capture_output=True,
         cwd=ROOT,
         env={**os.environ, **env},
         check=False,
     )
-    assert p.returncode == 0, p.stderr
-    assert p.stdout
+    assert p.returncode == (0 if fmt else 2), p.stderr
+    assert bool(p.stdout) == bool(fmt)
     assert b"Traceback" not in p.stderr
-    bad = subprocess.run(
-        [*TRIAGE, "diagnose", str(tmp_path / "漢字.csv")],
-        capture_output=True,
-        cwd=ROOT,
-        env={**os.environ, **env},
-        check=False,
-    )
-    assert bad.returncode == 2
-    assert len(bad.stderr.strip().splitlines()) == 1
+    assert fmt or len(p.stderr.strip().splitlines()) == 1
 
 
 @pytest.mark.slow
@@ -498,20 +493,12 @@ def test_file_names_that_are_not_text(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9 \x1b[31m\n.csv"
     Path(os.fsdecode(path)).write_bytes(SAMPLE.read_bytes())
     for fmt in FORMATS:
-        p = subprocess.run(
-            [*map(os.fsencode, TRIAGE), b"diagnose", path, b"-f", fmt.encode()],
-            capture_output=True,
-            cwd=ROOT,
-            check=False,
-        )
+        p = run("diagnose", os.fsdecode(path), "-f", fmt)
         assert p.returncode == 0, p.stderr
-        assert b"\x1b[31m" not in p.stdout
-    gone = subprocess.run(
-        [*map(os.fsencode, TRIAGE), b"diagnose", path + b"x"], capture_output=True, cwd=ROOT, check=False
-    )
-    assert gone.returncode == 2
-    assert gone.stderr.count(b"\n") == 1
-    assert b"\x1b" not in gone.stderr
+        assert "\x1b[31m" not in p.stdout
+    gone = run("diagnose", os.fsdecode(path + b"x"))
+    one_line(gone)
+    assert "\x1b" not in gone.stderr
 
 
 @pytest.mark.slow
@@ -519,7 +506,7 @@ def test_file_names_that_are_not_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_permissions_follow_umask(tmp_path: Path, mask: int) -> None:
     out = tmp_path / "r.json"
-    run("diagnose", SAMPLE, "-f", "json", "-o", out, check=True, umask=mask)
+    run("diagnose", SAMPLE, "-f", "json", "-o", out, first=f"import os; os.umask({mask})", check=True)
     assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~mask
 
 

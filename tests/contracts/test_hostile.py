@@ -6,8 +6,6 @@ import csv
 import html.parser
 import io
 import re
-import subprocess
-import sys
 import time
 import xml.etree.ElementTree as tree
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import FORMATS, ROOT, diagnosis_of, generic, run
+from tests.conftest import FORMATS, diagnosis_of, generic, run
 from tests.helpers import fuzzing
 from triage.files import strict_yaml
 from triage.ground.errors import ReportError, RuleError, TriageError
@@ -288,13 +286,7 @@ ESCAPES = [
     "{% import 'os' as os %}{{ os.system }}", "{{ nothing_like_that }}", "{{ undefined.x.y }}", "{% syntax error", "{{ 'x'|nofilter }}", "{{ 1/0 }}", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     "{{ workloads.__class__ }}", "{{ frame.__dict__ }}", "{{ time.__globals__ }}", "{{ '%999999999d' % 1 }}", "{{ 'x'.ljust(10**10) }}", "{{ 'x'.zfill(10**10) }}", "{{ 'x'|center(10**10) }}", "{{ '{:>9999999999}'.format(1) }}",
 ]  # fmt: skip
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-from triage.commands import cli
-sys.argv = ["triage", "diagnose", sys.argv[1], "-f", sys.argv[2]]
-cli.main()
-"""
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))"
 
 
 @pytest.mark.parametrize("text", ESCAPES)
@@ -302,14 +294,7 @@ def test_templates_stay_in_the_sandbox(tmp_path: Path, text: str) -> None:
     template = tmp_path / "evil.txt.j2"
     template.write_text("x\n" + text)
     path = generic(tmp_path / "a.csv", [{"name": "m", **ROW}])
-    p = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(path), str(template)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-        check=False,
-    )
+    p = run("diagnose", path, "-f", template, first=LIMITED, timeout=60)
     assert "Traceback" not in p.stderr, p.stderr
     assert p.returncode == 2, p.stdout[:200]
     assert p.stderr.count("\n") == 1, p.stderr

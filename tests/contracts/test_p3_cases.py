@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from tests.conftest import run
 from triage.files.bundled import share
 from triage.products.rule_checks import published
 from triage.rulebook import packs
@@ -39,8 +38,7 @@ def test_the_command_line_says_the_same(file: tuple[str, str, str]) -> None:
     name, method, device = file
     args = ["diagnose", str(share("sample_captures") / name), "-f", "json", "--method", method]
     args += ["--device", device] if device else []
-    command = [sys.executable, "-m", "triage", *args]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(*args)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     for case in (c for c in CASES if (c.file, c.method) == (name, method)):

@@ -1,7 +1,8 @@
-"""Runs of the command line without its imports: a process that has them forks for each run.
+"""Runs of the command line without its imports: a process that has them, and has diagnosed once, forks for each run.
 
-Starting Python, NumPy and pandas takes longer than most diagnoses. Each run still is a process of its own, with its own
-arguments, folder, environment and streams; whatever needs more than that starts a whole one (`conftest.run`).
+Starting Python, NumPy and pandas takes longer than most diagnoses, and so does what a process reads and compiles once.
+Each run still is a process of its own, with its own arguments, folder, environment and streams; whatever needs more than
+that, or a cache of its own, starts a whole one (`conftest.run`).
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ _server: tuple[subprocess.Popen[bytes], socket.socket] | None = None
 
 def possible(cwd: Path, env: dict[str, str] | None, how: dict[str, Any]) -> bool:
     """True where a fork answers as a whole process does: nothing asked for that counts when Python starts."""
-    if not hasattr(os, "fork") or how.keys() - {"timeout", "check"}:
+    if not hasattr(os, "fork") or how.keys() - {"timeout"}:
         return False
     foreign = (Path(cwd) / "triage").exists() and Path(cwd).resolve() != ROOT
     return not foreign and not any(key.startswith(_READ_AT_START) for key in env or {})
 
 
-def run(args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
-    """One run of `python -m triage`, as subprocess.run would return it; raises TimeoutExpired."""
+def run(
+    args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300, first: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """One run of `python -m triage`, as subprocess.run would return it; raises TimeoutExpired. first: code run before it."""
     global _server
     if _server is None or _server[0].poll() is not None:
         _server = _start()
@@ -40,7 +43,7 @@ def run(args: list[str], cwd: Path, env: dict[str, str], timeout: float = 300) -
         out, err = f"{folder}/out", f"{folder}/err"
         ours = _server[1]
         ours.settimeout(timeout)
-        ours.sendall(json.dumps([args, str(cwd), env, out, err]).encode() + b"\n")
+        ours.sendall(json.dumps([args, str(cwd), env, out, err, first]).encode() + b"\n")
         pid = int(_line(ours))
         try:
             code = int(_line(ours))
@@ -86,18 +89,21 @@ def _serve(theirs: socket.socket) -> None:
     for module in pkgutil.walk_packages(triage.__path__, "triage."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    diagnosed = triage.diagnose(ROOT / "sample_captures" / "generic" / "p3_workloads_v2.csv")
+    for form in triage.rendering.formats.formats():
+        triage.rendering.formats.render(diagnosed.bundle, form, lambda text: None)
     gc.freeze()  # a collection in a child would touch, and so copy, all pages
     for request in theirs.makefile("rb"):
-        args, cwd, env, out, err = json.loads(request)
+        how = json.loads(request)
         if not (pid := os.fork()):
             theirs.close()
-            _become(args, cwd, env, out, err)
+            _become(*how)
         theirs.sendall(f"{pid}\n".encode())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         theirs.sendall(f"{code}\n".encode())
 
 
-def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str) -> None:
+def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, first: str) -> None:
     """Run the command line with these streams, and end as Python would."""
     import traceback
 
@@ -108,6 +114,7 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str) 
     os.environ.update(env)
     for number, path in ((1, out), (2, err)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+    exec(first, {})
     sys.argv = ["triage", *args]
     code = 1
     try:
