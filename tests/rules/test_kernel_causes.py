@@ -131,6 +131,15 @@ def test_turns_per_request_know_the_generation() -> None:
     assert np.isnan(value("lsu.turns_per_request", kernel("sm_100", l1tex__lsu_data=80.0, l1tex__lsu_requests=10.0)))
 
 
+def test_turns_per_request_have_a_floor_where_nobody_counted_requests() -> None:
+    full = {"l1tex__throughput": 80.0, "sm__throughput": 10.0, "l2__throughput": 20.0}
+    assert value("lsu.least_turns", kernel("sm_80", **full)) == pytest.approx(8)
+    assert value("lsu.least_turns", kernel("sm_86", **full)) == pytest.approx(16)
+    assert np.isnan(value("lsu.least_turns", kernel("sm_100", **full)))
+    assert np.isnan(value("lsu.least_turns", kernel("sm_80", **(full | {"l2__throughput": 40.0}))))
+    assert np.isnan(value("lsu.least_turns", kernel("sm_80", **full, l1tex__lsu_requests=10.0)))
+
+
 ILLNESSES = {
     "data-reuse": {"l1tex__lsu_requests": 91.0, "l1tex__lsu_data": 46.0, "l1tex__throughput": 91.0, "sm__throughput": 91.0},
     "busy-tiles": {"l1tex__lsu_requests": 91.0, "l1tex__lsu_data": 46.0, "l1tex__throughput": 91.0, "sm__throughput": 91.0, "launch__shared_static": 8192.0},

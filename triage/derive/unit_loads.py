@@ -136,6 +136,19 @@ def _turns(view: View) -> Values:
     return over(view["l1tex.lsu_data"], rate * view["unit.lsu"])
 
 
+def _least_turns(view: View) -> Values:
+    """Turns per request at least, where the pipe's requests were not counted: SM SOL is not below their share of peak.
+
+    Only where L2 has less than half of L1's load: then no link to it is what keeps L1 busy, its access stages are.
+    """
+    device = view.capture.device
+    rate = PEAK_REQUESTS.get(device.arch) if device is not None and device.arch else max(PEAK_REQUESTS.values())
+    if rate is None:
+        return np.nan
+    l1, counted = view["unit.l1_data"], ~np.isnan(view["unit.lsu"])
+    return np.where(counted | (l1 <= 2 * view["l2.throughput"]), np.nan, over(l1, rate * view["sm.throughput"]))
+
+
 def _useful(loads: Values, stores: Values, waste: Values, moved: Values) -> Values:
     return np.clip(over((loads + stores) * 32 * (1 - waste), moved), 0.0, 1.0)
 
@@ -275,6 +288,15 @@ DERIVATIONS = (
         "wavefronts of L1's data stage / LSU requests, at the generation's peak rates",
         _turns,
         optional=("l1tex.lsu_data", "unit.lsu"),
+        whole=True,
+        ask=("l1tex.lsu_data", "l1tex.lsu_requests"),
+    ),
+    Derivation(
+        "lsu.least_turns",
+        (),
+        "L1's share of peak / SM SOL at the generation's peak rates, where LSU requests were not counted and L2 is less than half as busy as L1",
+        _least_turns,
+        ("unit.l1_data", "unit.lsu", "l2.throughput", "sm.throughput"),
         whole=True,
         ask=("l1tex.lsu_data", "l1tex.lsu_requests"),
     ),

@@ -83,6 +83,12 @@ METRICS = (
         "low",
         "Wavefronts of L1's data stage per load, store or shuffle of a warp: 1 for a dense 4-byte access, 4 for a 16-byte one",
     ),
+    _number(
+        "lsu.least_turns",
+        "L1 wavefronts per request, at least",
+        "low",
+        "The same where requests were not counted: the SM's share of peak is not below theirs",
+    ),
     _share(
         "global_access.request_share",
         "Global share of LSU requests",

@@ -35,6 +35,7 @@ METRICS = (
         "Achieved share of the SM's peak, the highest of its sub-units (issue, ALU, FMA, ...)",
         "SM",
         "SM [%]",
+        "Compute (SM) [%]",
         "Compute (SM) Throughput",
         "CU SOL%",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_text_sample() -> None:
     assert got["launch.grid_size"] == [16384, 16384] and got["launch.block_size"] == [256, 256]
     assert table.opinions[0].speedup == pytest.approx(0.2156)
     assert cells_agree(table) > 10
+
+
+def test_text_without_indentation_reads_the_same() -> None:
+    lines = TEXT.read_text().splitlines()
+    bare = "\n".join(re.sub(r"^ {2,4}", "", line) for line in lines)
+    assert values(read(bare)) == values(read(TEXT))
+
+
+def test_text_without_the_kernels_line_is_one_launch_per_pass_through_the_sections() -> None:
+    text = "\n".join(line for line in TEXT.read_text().splitlines() if ", Context " not in line)
+    table = read(text)
+    assert list(table.names) == ["(unnamed kernel)"] * 2 and values(table)["gpu.time"] == [214050, 112220]
+    assert any("names the kernel is missing" in note for note in table.notes)
 
 
 def test_gui_sample_with_decimal_commas() -> None:

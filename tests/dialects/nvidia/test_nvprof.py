@@ -97,6 +97,47 @@ def test_units_glued_to_values_and_commas_without_quotes() -> None:
     ]
 
 
+CONSOLE = """\
+==7== NVPROF is profiling process 7, command: ./a
+==7== Profiling result:
+==7== Metric result:
+Invocations                               Metric Name                         Metric Description         Min         Max         Avg
+Device "Tesla V100-SXM2-16GB (0)"
+    Kernel: sum(float*, int)
+          2                            gld_efficiency               Global Memory Load Efficiency      25.00%      25.00%      25.00%
+          2                          gld_transactions                    Global Load Transactions      524288      524288      524288
+          2                          dram_utilization                   Device Memory Utilization    Mid (5)     Mid (5)     Mid (5)
+    Kernel: scale(float*, int)
+          1                            gld_efficiency               Global Memory Load Efficiency     100.00%     100.00%     100.00%
+==7== Trace result:
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+ GPU activities:   98.11%  1.4175ms         1  1.4175ms  1.4175ms  1.4175ms  [CUDA memcpy HtoD]
+                    0.52%  15.072us         2  7.5360us  7.5360us  7.5360us  sum(float*, int)
+                    0.41%  5.9200us         1  5.9200us  5.9200us  5.9200us  scale(float*, int)
+No API activities were profiled.
+"""
+
+
+def test_the_console_text_is_read_with_its_times() -> None:
+    table = read(CONSOLE)
+    got = values(table)
+    assert (table.dialect, list(table.names), table.device) == (
+        "nvprof-metrics",
+        ["sum(float*, int)", "scale(float*, int)"],
+        "Tesla V100-SXM2-16GB",
+    )
+    assert got["global_load.bytes_per_sector"] == [8, 32] and got["global_load.sectors"][0] == 2 * 524288
+    assert got["vram.throughput"][0] == 0.5 and got["frame.calls"] == [2, 1]
+    assert got["gpu.time"] == pytest.approx([15072, 5920])
+
+
+def test_a_summary_on_the_console_is_read() -> None:
+    text = CONSOLE[: CONSOLE.index("==7== Metric")] + CONSOLE[CONSOLE.index("            Type") :]
+    table = read(text)
+    assert table.dialect == "nvprof-summary" and list(table.kinds) == ["copy", "compute", "compute"]
+    assert values(table)["gpu.time"] == pytest.approx([1417500, 15072, 5920])
+
+
 def test_cells() -> None:
     assert nvprof_metrics.cell("Low (2)") == (2.0, "level") and nvprof_metrics.cell("Idle (0)") == (
         0.0,
@@ -119,7 +160,7 @@ def test_a_time_without_unit_is_not_guessed() -> None:
     ("text", "words"),
     [
         ("==1== NVPROF is profiling process 1, command: a\n==1== Profiling result:\nNo kernels were profiled.\n", "No kernels were profiled"),
-        ("==1== NVPROF is profiling process 1\n==1== Profiling result:\n   Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n GPU activities:  100%  1.0us  1  1us  1us  1us  k\n", "nvprof output as text"),
+        ("==1== NVPROF is profiling process 1\n==1== Profiling result:\n   Start  Duration            Grid Size      Block Size     Regs*  Name\n1.0ms  2.0us              (1 1 1)        (32 1 1)         8  k\n", "nvprof output as text"),
         ('"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ms,,us,us,ms,\n"API calls",100,1.0,2,3.0,1.0,2.0,"cudaMalloc"\n', "API calls"),
         ('"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n', "header without rows"),
         ('"Start","Duration","Grid X","Grid Y","Grid Z","Block X","Block Y","Block Z","Name"\nms,us,,,,,,,\n', "header without rows"),

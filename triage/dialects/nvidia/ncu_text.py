@@ -25,11 +25,14 @@ Prefer `ncu --set full --csv --page raw --print-units base --log-file kernels.cs
 # older: `  name(args), 2020-Mar-04 10:11:12, Context 1, Stream 7`; newer: `  name(args) (8, 1, 1)x(256, 1, 1),
 # Context 1, Stream 7, Device 0, CC 8.6`; summaries have Device and Invocations instead of Context
 _LAUNCH = re.compile(
-    r"^\s{1,4}(?P<name>\S.*?)(?:,\s\d{4}-\w{3}-\d{2} [\d:]+|\s(?P<grid>\([\d, ]+\))x(?P<block>\([\d, ]+\)))?"
+    r"^\s{0,4}(?P<name>\S.*?)(?:,\s\d{4}-\w{3}-\d{2} [\d:]+|\s(?P<grid>\([\d, ]+\))x(?P<block>\([\d, ]+\)))?"
     r",\s(?:Context \d+, Stream \d+|Device \d+)(?:, Device \d+)?(?:, CC (?P<cc>\d+\.\d+))?(?:, Invocations (?P<calls>[\d.,]+))?\s*$"
 )
-_SECTION = re.compile(r"^\s+Section: (.+?)\s*$")
-_RULE = re.compile(r"^\s{2,}(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
+# a paste may have lost the indentation, and the line of the launch
+_SECTION = re.compile(r"^\s*Section: (.+?)\s*$")
+_RULE = re.compile(r"^\s*(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
+_UNNAMED = "(unnamed kernel)"
+_TABLE = re.compile(r"^[ \t]*Section: .+\n[ \t]*-{5,}(?: -{3,})+[ \t]*$", re.MULTILINE)
 _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
@@ -40,8 +43,10 @@ collect = ncu_names.collect
 def recognise(source: Source) -> Match | None:
     """Section headings of the console output; or only the profiler's own complaints, to be refused by quoting them."""
     head = source.head_text
-    if re.search(r"^[ \t]+Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
+    if re.search(r"^[ \t]*Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
         return Match(0.8, "console output of ncu: launches with aligned sections")
+    if _TABLE.search(head):
+        return Match(0.7, "sections of ncu's console output without the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
     return None
@@ -78,6 +83,8 @@ def read(source: Source, options: Options) -> Table:
         table = ncu_long.build(source, NAME, [part], "", options.decimal, average)
     except ValueError as e:
         raise BadCapture(f"{source.path}: damaged console output ({e})", "export as CSV") from e
+    if any(name == _UNNAMED for name in table.names):
+        table.notes.append("the line that names the kernel is missing")
     table.notes.append("read from console text; the CSV of the raw page has more counters and full names")
     return table
 
@@ -90,6 +97,7 @@ def _parse(source: Source) -> _Log:
     log = _Log()
     launch: dict[str, str] = {}
     section, spans, speaking = "", [(0, 0)], -1
+    seen: set[str] = set()  # sections of an unnamed launch: one of them again begins the next
     for number, line in enumerate(source.lines(), 1):
         if (m := _LAUNCH.match(line)) and not line.lstrip().startswith("=="):
             log.launches += 1
@@ -98,10 +106,14 @@ def _parse(source: Source) -> _Log:
             section, spans, speaking = "", [], -1
             log.rows.append(dict(launch))  # a record without a metric, so that a launch without sections is not lost
             log.lines.append(number)
-        elif not launch:
-            continue
         elif m := _SECTION.match(line):
             section, spans, speaking = m[1], [], -1
+            if not launch or (launch["kernel"] == _UNNAMED and section in seen):
+                log.launches += 1
+                launch, seen = {"key": str(log.launches), "kernel": _UNNAMED}, set()
+            seen.add(section)
+        elif not launch:
+            continue
         elif _DASHES.match(line):
             found = [(d.start(), d.end()) for d in re.finditer(r"-+", line)]
             # the metrics' table has three columns; fewer dashes leave its columns as they are
@@ -116,7 +128,7 @@ def _parse(source: Source) -> _Log:
             speaking = len(log.rows) - 1
         elif not line.strip():
             speaking = -1
-        elif speaking >= 0 and line.startswith("      "):
+        elif speaking >= 0 and line.startswith("    "):
             log.rows[speaking]["rtext"] += " " + line.strip()
         elif spans and len(line.rstrip()) > spans[0][1] - 1:  # one that ends within the first column has no value
             name, unit, value = (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from triage.capture import shape
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
+from triage.dialects.nvidia import nvprof_text
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 from triage.schema import normal
@@ -37,7 +38,7 @@ nvprof ends with the Volta generation; on newer GPUs use Nsight Compute and Nsig
 `nvprof --csv --log-file kernels.csv --metrics all ./your-app` gives counters per kernel, \
 `nvprof --csv --log-file trace.csv --print-gpu-trace ./your-app` times and launch shapes, \
 `nvprof --csv --log-file summary.csv --print-gpu-summary ./your-app` times per kernel. \
-Without `--csv` the output is for people and cannot be read."""
+Without `--csv` the tables of metrics and of times are read from the text too, rounded as printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class TableLocation:
     units: list[str]
     first: int
     end: int | None
+    aligned: bool = False  # text for people: cells are cut at runs of spaces, and the origin of each is its line
+
+    def position(self, column: int) -> int:
+        """Where a column stands in the file's records, from 1."""
+        return 1 if self.aligned else column + 1
 
 
 def kind_of(headers: list[str]) -> str:
@@ -63,6 +69,10 @@ def find(source: Source) -> list[TableLocation]:
     found: list[TableLocation] = []
     lines = source.head_lines
     for i, line in enumerate(lines):
+        if aligned := nvprof_text.kind_of(line):
+            headers = nvprof_text.METRICS if aligned == "metrics" else nvprof_text.SUMMARY
+            found.append(TableLocation(aligned, i + 1, headers, [""] * len(headers), i + 2, None, True))
+            source.delimiter = "\x1f"  # a quoted origin is then the whole line
         if not _could_be_header(line):
             continue
         separator = delimiter(line)
@@ -102,6 +112,9 @@ def records(source: Source, found: TableLocation) -> list[tuple[int, list[str]]]
 
     Raises Misfit for records that do not fit.
     """
+    if found.aligned:
+        below = ((n, line) for n, line in enumerate(source.lines(), 1) if n >= found.first)
+        return list(nvprof_text.records(found.kind, below))
     out = []
     bad: dict[int, str] = {}
     width, gap = len(found.headers), False

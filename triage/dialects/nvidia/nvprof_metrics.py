@@ -184,8 +184,9 @@ def read(source: Source, options: Options) -> Table:
     calls = np.array(rows.calls)
     at = [normal(h) for h in found[0].headers]
     table.columns["frame.calls"] = Column(
-        calls, "Invocations", at.index("invocations") + 1 if "invocations" in at else 0
+        calls, "Invocations", found[0].position(at.index("invocations")) if "invocations" in at else 0
     )
+    _times(table, source)
     for name in _MAP:
         _column(table, rows, name, count, calls)
     _conflicts(table, rows, count)
@@ -200,6 +201,30 @@ def read(source: Source, options: Options) -> Table:
         "nvprof gives means over the invocations of a kernel; counts were multiplied by them",
     ]
     return table
+
+
+def _times(table: Table, source: Source) -> None:
+    """Time of each kernel where the log holds a summary of times beside the counters."""
+    taken: dict[str, tuple[float, str, int]] = {}
+    for part in (f for f in nvprof.find(source) if f.kind == "summary"):
+        low = [normal(h) for h in part.headers]
+        name, time = low.index("name"), low.index("time")
+        for line, row in nvprof.records(source, part):
+            value, unit = units.parse_glued(row[time])
+            if value is not None and (unit := unit or part.units[time]):
+                taken.setdefault(row[name], (value, unit, line))
+    known = [taken.get(str(n)) for n in table.names]
+    scales = {k[1] for k in known if k}
+    if len(scales) == 1:
+        scale = units.factor(unit := scales.pop(), "ns")
+        table.columns["gpu.time"] = Column(
+            np.array([k[0] * scale if k else np.nan for k in known]),
+            "Time",
+            1,
+            unit,
+            scale,
+            lines=np.array([k[2] if k else 0 for k in known]),
+        )
 
 
 def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
@@ -239,7 +264,7 @@ def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
             rows.odd.add("not-a-number", row[value_at], name, line)
         # units are glued to each value and scaled for it: GB/s here, MB/s below
         rows.cells.setdefault(name, {})[rows.keys[key]] = (value, line)
-        rows.heads.setdefault(name, (part.headers[value_at], unit, value_at + 1))
+        rows.heads.setdefault(name, (part.headers[value_at], unit, part.position(value_at)))
 
 
 def _fits(name: str, unit: str) -> bool:

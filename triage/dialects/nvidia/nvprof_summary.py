@@ -84,7 +84,7 @@ def read(source: Source, options: Options) -> Table:
     table.columns["frame.calls"] = Column(
         np.array([odd.number(r[calls], "us", best.headers[calls], n) for n, r in gpu], dtype=float),
         best.headers[calls],
-        calls + 1,
+        best.position(calls),
     )
     table.quality += odd.remarks()
     table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
@@ -123,4 +123,4 @@ def _time(source: Source, found: nvprof.TableLocation, rows: list[tuple[int, lis
     seen.discard("")
     unit = "|".join(sorted(seen))
     factor = units.factor(unit, "ns") if len(seen) == 1 else 1.0  # mixed: no single one leads back to the cells
-    return Column(np.array(values), found.headers[c], c + 1, unit, factor)
+    return Column(np.array(values), found.headers[c], found.position(c), unit, factor)

@@ -1,0 +1,53 @@
+"""nvprof's output for people: the tables of metrics and of times, cut at their aligned columns.
+
+A run of spaces parts two cells; a kernel and its device stand on lines of their own above its metrics.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+METRICS = ["Device", "Kernel", "Invocations", "Metric Name", "Metric Description", "Min", "Max", "Avg"]
+SUMMARY = ["Type", "Time(%)", "Time", "Calls", "Avg", "Min", "Max", "Name"]
+_METRICS = re.compile(r"^\s*Invocations\s{2,}(?:Metric|Event) Name\s{2,}")
+_SUMMARY = re.compile(r"^\s*(?:Type\s+)?Time\(%\)\s+Time\s+Calls\s+Avg\s+Min\s+Max\s+Name\s*$")
+_DEVICE = re.compile(r'^\s*Device "(.+)"\s*$')
+_KERNEL = re.compile(r"^\s*Kernel: (\S.*?)\s*$")
+_TIMES = re.compile(
+    r"^\s*(?P<type>GPU activities:|API calls:)?\s*(?P<share>[\d.]+%)\s+(?P<time>\S+)\s+(?P<calls>\d+)"
+    r"\s+(?P<avg>\S+)\s+(?P<min>\S+)\s+(?P<max>\S+)\s+(?P<name>\S.*?)\s*$"
+)
+
+
+def kind_of(line: str) -> str:
+    """Which aligned table a header begins, "" for none."""
+    return "metrics" if _METRICS.match(line) else "summary" if _SUMMARY.match(line) else ""
+
+
+def records(kind: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """(line, cells) below a header, as long as METRICS or SUMMARY; the table ends where nothing fits any more."""
+    return _metrics(lines) if kind == "metrics" else _summary(lines)
+
+
+def _metrics(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    device = kernel = ""
+    for number, line in lines:
+        if m := _DEVICE.match(line):
+            device = m[1]
+        elif m := _KERNEL.match(line):
+            kernel = m[1]
+        else:
+            cells = re.split(r"\s{2,}", line.strip())
+            if len(cells) != 6 or not cells[0].isdigit() or not kernel:
+                return
+            yield number, [device, kernel, *cells]
+
+
+def _summary(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    kind = ""
+    for number, line in lines:
+        if not (m := _TIMES.match(line)):
+            return
+        kind = m["type"] or kind
+        yield number, [kind, *m.group("share", "time", "calls", "avg", "min", "max", "name")]
