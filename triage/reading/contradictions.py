@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+from functools import cache, lru_cache
 from statistics import median
+from typing import NamedTuple
 
 from triage import dialects
 from triage.capture.capture import Quality, Table
@@ -17,6 +18,7 @@ from triage.capture.redundancy import Heads, Ordered, Product, Redundancy, Share
 from triage.capture.source import Source
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
+from triage.reading.text_blocks import Block
 
 MAX_ROWS = 20_000  # of a summary; what has more is a trace, which says nothing twice
 SLACK = 0.001  # of a total, beside what rounding takes from its parts
@@ -26,8 +28,7 @@ _BRACKET_RE = re.compile(r"[(\[]([^)\]]{0,20})[)\]]")
 _UNIT_WORDS = {"", "%", "s", "ms", "us", "ns"}
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A cell: its value in the unit of its column, and half of its last digit."""
 
     value: float
@@ -37,16 +38,20 @@ class Figure:
 Row = dict[str, Figure]
 
 
-def remove(module: dialects.Dialect, table: Table) -> tuple[dict[int, str], list[Quality]]:
+def remove(module: dialects.Dialect, table: Table, blocks: Sequence[Block]) -> tuple[dict[int, str], list[Quality]]:
     """(line -> why its row contradicts itself, remarks on the whole) of a table whose dialect declares redundancies.
 
-    Raises BadCapture where most rows do: then a column is wrong, and which one nothing tells.
+    blocks: the tables of its file, where these were cut into cells. Raises BadCapture where most rows do: then a column is wrong, and which one nothing tells.
     """
     declared: Sequence[Redundancy] = getattr(module, "REDUNDANT", ())
     source = table.files[0]
     if not declared or source.find is not None or source.is_folder or not 0 < len(table) <= MAX_ROWS:
         return {}, []
-    rows = _rows(source, [table.line(i) for i in range(len(table))], {h for one in declared for h in _heads(one)})
+    lines = [table.line(i) for i in range(len(table))]
+    found: Mapping[int, Sequence[str]] = {n: row for b in blocks for n, row in zip(b.lines, b.rows, strict=True)}
+    if not all(line in found for line in lines):
+        found = source.records(lines)
+    rows = _rows(source, lines, found, frozenset(itertools.chain.from_iterable(map(_heads, declared))))
     bad: dict[int, str] = {}
     for one in declared:
         bad = {**_against(one, rows), **bad}
@@ -68,13 +73,16 @@ def remark(bad: dict[int, str]) -> list[Quality]:
     ]
 
 
-def _heads(one: Redundancy) -> Iterator[str]:
+@cache
+def _heads(one: Redundancy) -> tuple[str, ...]:
     columns = one.columns if isinstance(one, Ordered) else (getattr(one, f.name) for f in fields(one))
-    return itertools.chain.from_iterable(columns)
+    return tuple(itertools.chain.from_iterable(columns))
 
 
-def _rows(source: Source, lines: Sequence[int], wanted: Collection[str]) -> dict[int, Row]:
-    """Line -> figures by header, of the wanted ones; {} where no header stands above the first row."""
+def _rows(
+    source: Source, lines: Sequence[int], found: Mapping[int, Sequence[str]], wanted: Collection[str]
+) -> dict[int, Row]:
+    """Line -> figures by header, of the wanted ones; {} where no header stands above the first row. found: line -> cells."""
     above = source.head_lines[: lines[0] - 1]
     for number in range(len(above) - 1, max(len(above) - 4, -1), -1):
         heads = [c.strip() for c in cells(above[number], source.delimiter, source.skip_space)]
@@ -86,17 +94,16 @@ def _rows(source: Source, lines: Sequence[int], wanted: Collection[str]) -> dict
     below = cells(above[number + 1], source.delimiter, source.skip_space) if number + 1 < len(above) else []
     spelled = [u.strip() for u in below] if {u.strip() for u in below} <= _UNIT_WORDS else []
     printed = [_unit(h) or (spelled[i] if i < len(spelled) else "") for i, h in enumerate(heads)]
-    used = [(i, name, printed[i]) for i, name in enumerate(names) if name in wanted]
-    found = source.records(lines)
+    used = [(i, name, _factor(printed[i])) for i, name in enumerate(names) if name in wanted]
     out: dict[int, Row] = {}
     for line in lines:
         row = found.get(line, ())
         out[line] = {
             name: figure
-            for i, name, unit in used
+            for i, name, factor in used
             if i < len(row)
             and ("," not in row[i] or source.delimiter == ",")
-            and (figure := _figure(row[i], unit)) is not None
+            and (figure := _figure(row[i], factor)) is not None
         }
     return out
 
@@ -111,9 +118,8 @@ def _unit(header: str) -> str:
     return m[1].strip() if m else "ns" if header.endswith("Ns") else ""
 
 
-def _figure(cell: str, unit: str) -> Figure | None:
-    """A number, in ns where it is a time; None for what is none."""
-    glued = ""
+def _figure(cell: str, factor: float | None) -> Figure | None:
+    """A number, in ns where it is a time; None for what is none. factor: of its column, None for an unknown unit."""
     try:
         value = float(cell)
     except ValueError:
@@ -122,12 +128,14 @@ def _figure(cell: str, unit: str) -> Figure | None:
         except ValueError:
             return None
         value = math.nan if parsed is None else parsed
-    if not math.isfinite(value):
+        factor = _factor(glued) if glued else factor
+    if factor is None or not math.isfinite(value):
         return None
     digits = cell.partition(".")[2]
-    half = 0.5 * 10.0 ** -next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))
-    factor = _factor(glued or unit)
-    return None if factor is None else Figure(value * factor, half * factor)
+    places = len(digits)
+    if digits and not digits.isdigit():
+        places = next((i for i, c in enumerate(digits) if not c.isdigit()), places)
+    return Figure(value * factor, 0.5 * 10.0**-places * factor)
 
 
 @lru_cache(64)

@@ -95,6 +95,8 @@ def check(table: Table, device: Device | None) -> list[Quality]:
         return _beyond_bounds(table)
     out = []
     for one in IDENTITIES:
+        if not all(m in table.columns for m in one.metrics):
+            continue
         values = [_measured(table, m) for m in one.metrics]
         if all(v is not None for v in values):
             with np.errstate(all="ignore"):

@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from triage import dialects
-from triage.capture.arrays import Floats
 from triage.capture.capture import Quality, Table
 from triage.ground.phrasing import plural
 from triage.reading import duplicates, far_off, name_variants
@@ -56,25 +55,25 @@ def _file(table: Table, n: int, blocks: Sequence[Block], may_lack: Collection[st
         yield from _heads(block)
 
 
-def _known(table: Table, n: int, block: Block) -> dict[int, Floats]:
+def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
     """Columns of a block whose figures a dialect has read already, all of them and one for each row."""
     if len(table) != len(block.lines) or any(table.line(i) != line for i, line in enumerate(block.lines)):
         return {}
     return {
-        c.column - 1: c.values
+        c.column - 1: c.values.tolist()
         for c in (*table.columns.values(), *table.raw.values())
         if c.file == n and c.column and c.lines is None and not c.formula and not np.isnan(c.values).any()
     }
 
 
-def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) -> Iterator[_Found]:
+def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str]) -> Iterator[_Found]:
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
     """
     gaps: dict[int, list[int]] = {}
     texts: list[Column] = []
-    figures: dict[int, Sequence[float] | Floats] = dict(known)
+    figures = dict(known)
     most = max(1, int(FEW * len(block.rows)))
     for at, column in enumerate(zip(*block.rows, strict=True)):
         if at in known or (column.count(column[0]) == len(column) and column[0] not in BLANK):
