@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
 from statistics import median
@@ -14,10 +14,11 @@ from typing import NamedTuple
 from triage import dialects
 from triage.capture.capture import Quality, Table
 from triage.capture.cells import cells
-from triage.capture.redundancy import Heads, Ordered, Product, Redundancy, Shares
+from triage.capture.redundancy import Extremes, Heads, Ordered, Product, Record, Redundancy, References, Shares
 from triage.capture.source import Source
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
+from triage.reading import records
 from triage.reading.text_blocks import Block
 
 MAX_ROWS = 20_000  # of a summary; what has more is a trace, which says nothing twice
@@ -41,20 +42,25 @@ Row = dict[str, Figure]
 def remove(module: dialects.Dialect, table: Table, blocks: Sequence[Block]) -> tuple[dict[int, str], list[Quality]]:
     """(line -> why its row contradicts itself, remarks on the whole) of a table whose dialect declares redundancies.
 
-    blocks: the tables of its file, where these were cut into cells. Raises BadCapture where most rows do: then a column is wrong, and which one nothing tells.
+    blocks: the tables of its file, where these were cut into cells. Raises BadCapture where most rows do: then a column is
+    wrong, and which one nothing tells.
     """
     declared: Sequence[Redundancy] = getattr(module, "REDUNDANT", ())
     source = table.files[0]
     if not declared or source.find is not None or source.is_folder or not 0 < len(table) <= MAX_ROWS:
         return {}, []
-    lines = [table.line(i) for i in range(len(table))]
-    found: Mapping[int, Sequence[str]] = {n: row for b in blocks for n, row in zip(b.lines, b.rows, strict=True)}
-    if not all(line in found for line in lines):
-        found = source.records(lines)
-    rows = _rows(source, lines, found, frozenset(itertools.chain.from_iterable(map(_heads, declared))))
+    wanted = frozenset(itertools.chain.from_iterable(map(_heads, declared)))
+    if any(isinstance(one, Record) for one in declared):  # a launch is several rows
+        rows = {line: row for block in blocks for line, row in _of_block(source, block, wanted)}
+    else:
+        lines = [table.line(i) for i in range(len(table))]
+        found: Mapping[int, Sequence[str]] = {n: row for b in blocks for n, row in zip(b.lines, b.rows, strict=True)}
+        if not all(line in found for line in lines):
+            found = source.records(lines)
+        rows = _rows(source, lines, found, wanted)
     bad: dict[int, str] = {}
     for one in declared:
-        bad = {**_against(one, rows), **bad}
+        bad = {**_against(one, rows, blocks), **bad}
     if bad and (2 * len(bad) > len(rows) or len(rows) == 1):
         line = min(bad)
         like = "; most rows are like this" if len(bad) > 1 else ""
@@ -75,6 +81,8 @@ def remark(bad: dict[int, str]) -> list[Quality]:
 
 @cache
 def _heads(one: Redundancy) -> tuple[str, ...]:
+    if isinstance(one, Record | References):  # of texts
+        return ()
     columns = one.columns if isinstance(one, Ordered) else (getattr(one, f.name) for f in fields(one))
     return tuple(itertools.chain.from_iterable(columns))
 
@@ -95,17 +103,23 @@ def _rows(
     spelled = [u.strip() for u in below] if {u.strip() for u in below} <= _UNIT_WORDS else []
     printed = [_unit(h) or (spelled[i] if i < len(spelled) else "") for i, h in enumerate(heads)]
     used = [(i, name, _factor(printed[i])) for i, name in enumerate(names) if name in wanted]
-    out: dict[int, Row] = {}
-    for line in lines:
-        row = found.get(line, ())
-        out[line] = {
-            name: figure
-            for i, name, factor in used
-            if i < len(row)
-            and ("," not in row[i] or source.delimiter == ",")
-            and (figure := _figure(row[i], factor)) is not None
-        }
-    return out
+    return {line: _row(source, found.get(line, ()), used) for line in lines}
+
+
+def _of_block(source: Source, block: Block, wanted: Collection[str]) -> Iterator[tuple[int, Row]]:
+    used = [(i, name, 1.0) for i, name in enumerate(map(_plain, block.head)) if name in wanted]
+    for line, row in zip(block.lines, block.rows, strict=True):
+        yield line, _row(source, row, used)
+
+
+def _row(source: Source, row: Sequence[str], used: Sequence[tuple[int, str, float | None]]) -> Row:
+    return {
+        name: figure
+        for i, name, factor in used
+        if i < len(row)
+        and ("," not in row[i] or source.delimiter == ",")
+        and (figure := _figure(row[i], factor)) is not None
+    }
 
 
 def _plain(header: str) -> str:
@@ -152,7 +166,13 @@ def _get(row: Row, heads: Heads) -> Figure | None:
     return next((row[h] for h in heads if h in row), None)
 
 
-def _against(one: Redundancy, rows: dict[int, Row]) -> dict[int, str]:
+def _against(one: Redundancy, rows: dict[int, Row], blocks: Sequence[Block]) -> dict[int, str]:
+    if isinstance(one, Record):
+        return records.unlike(one, blocks)
+    if isinstance(one, References):
+        return records.dangling(one, blocks)
+    if isinstance(one, Extremes):
+        return {line: why for line, row in rows.items() if (why := _beyond(one, row))}
     if isinstance(one, Product):
         return {line: why for line, row in rows.items() if (why := _no_product(one, row))}
     if isinstance(one, Ordered):
@@ -175,6 +195,25 @@ def _no_order(one: Ordered, row: Row) -> str:
     for low, high in itertools.pairwise(found):
         if low.value - low.half > high.value + high.half:
             return f"{low.value:,.6g} is not below {high.value:,.6g} (shortest, mean and longest)"
+    return ""
+
+
+def _beyond(one: Extremes, row: Row) -> str:
+    total, count, low, high = (_get(row, heads) for heads in (one.total, one.count, one.low, one.high))
+    if total is None or count is None or low is None or high is None or count.value < 1:
+        return ""
+    n, room = count.value, total.half + count.value * (low.half + high.half) + SLACK * total.value
+    least, most = high.value + (n - 1) * low.value, low.value + (n - 1) * high.value
+    if n == 1:
+        least = most = high.value
+    if not least - room <= total.value <= most + room:
+        return f"total {total.value:,.0f} is not {n:,.0f} calls from {low.value:,.6g} to {high.value:,.6g}"
+    spread, deviation = high.value - low.value, _get(row, one.deviation)
+    if deviation is None or n < 2:
+        return ""
+    room = deviation.half + low.half + high.half + SLACK * spread
+    if not spread / math.sqrt(2 * n) - room <= deviation.value <= spread / 2 * math.sqrt(n / (n - 1)) + room:
+        return f"deviation {deviation.value:,.6g} is none of figures from {low.value:,.6g} to {high.value:,.6g}"
     return ""
 
 
