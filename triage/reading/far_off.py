@@ -15,9 +15,20 @@ ALIKE = 2.0  # times, within which figures are so alike that a single 0 is none 
 _LONG = re.compile("metric name|counter_?name|^metric$", re.IGNORECASE)  # of a column above figures of several units
 
 
-def find(block: Block, figures: Mapping[int, Sequence[float]], texts: Sequence[Column]) -> Iterator[tuple[int, str]]:
-    """(row, what) of rows with one such figure. figures: columns of the block that hold nothing else; texts: the others."""
-    spread = {at: f for at, f in figures.items() if _spread(f)} if len(block.rows) > PEERS else {}
+def find(
+    block: Block,
+    figures: Mapping[int, Sequence[float]],
+    sparse: Mapping[int, Sequence[float]],
+    texts: Sequence[Column],
+) -> Iterator[tuple[int, str]]:
+    """(row, what) of rows with one such figure. figures: columns of the block that hold nothing else; texts: the others.
+
+    sparse: columns that have a figure, else NaN, in each row of some names.
+    """
+    if len(block.rows) <= PEERS:
+        return
+    spread = {at: f for at, f in figures.items() if _spread(f)}
+    spread |= {at: f for at, f in sparse.items() if _spread([x for x in f if x == x])}
     if not spread:
         return
     alike: dict[Column, list[int]] = {}
@@ -29,6 +40,8 @@ def find(block: Block, figures: Mapping[int, Sequence[float]], texts: Sequence[C
     found: dict[int, dict[int, list[int]]] = {}  # row -> column -> the rows that it was held against
     for rows, least in groups:
         for at, values in spread.items():
+            if at in sparse and least == FARTHEST:
+                continue
             place = far(values if len(rows) == len(values) else [values[r] for r in rows], least)
             if place >= 0:
                 found.setdefault(rows[place], {}).setdefault(at, rows)

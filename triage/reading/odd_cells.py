@@ -25,6 +25,7 @@ FEW = 0.05  # of a column's cells, up to which the departing ones are odd
 MOST = 5  # remarks of a capture
 SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
+STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
@@ -73,7 +74,7 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
     """
     gaps: dict[int, list[int]] = {}
     texts: list[Column] = []
-    figures = dict(known)
+    figures, sparse = dict(known), dict[int, list[float]]()
     most = max(1, int(FEW * len(block.rows)))
     for at, column in enumerate(zip(*block.rows, strict=True)):
         if at in known or (column.count(column[0]) == len(column) and column[0] not in BLANK):
@@ -90,7 +91,10 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
                     f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells",
                 )
             elif 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
-                yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
+                if (found := _floats(["nan" if c in BLANK else c for c in column])) is not None:
+                    sparse[at] = found
+                else:
+                    yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
         elif (found := _floats(column)) is not None:
             figures[at] = found
         else:
@@ -98,7 +102,7 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
             if title and title not in may_lack:
                 yield from _text(block, title, column, most)
     yield from _gaps(block, gaps)
-    for i, what in far_off.find(block, figures, texts):
+    for i, what in far_off.find(block, figures, sparse, texts):
         yield block.lines[i], "far-off", what
 
 
@@ -120,9 +124,9 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
             yield block.lines[i], "empty-cell", f": {block.title(columns[0])[:60]!r} is empty{others}"
 
 
-def _floats(column: Column) -> list[float] | None:
+def _floats(column: Sequence[str]) -> list[float] | None:
     # sooner seen than refused; Python reads the digits of any script
-    if column[0][0].isalpha() or not "".join(column).isascii():
+    if (column[0][0].isalpha() and column[0] != "nan") or not "".join(column).isascii():
         return None
     try:
         return list(map(float, column))
@@ -160,7 +164,8 @@ def _twice(block: Block) -> Iterator[_Found]:
         return
     row = block.rows[again[0]]
     figures = {c for c in row if NUMBER.fullmatch(c) and len(c.strip("0.")) >= DIGITS}
-    if len(figures) >= FIGURES or (len(block.rows) > FEWEST and _numbered(block, again[0])):
+    stamped = any(len(c) >= STAMP for c in figures)
+    if len(figures) >= FIGURES or stamped or (len(block.rows) > FEWEST and _numbered(block, again[0])):
         yield (
             block.lines[again[0]],
             "repeated-rows",

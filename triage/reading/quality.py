@@ -138,8 +138,12 @@ def _no_time(table: Table) -> list[Quality]:
     known = np.isfinite(column.values)
     out = _rows(table, "no-duration", known & (column.values <= 0), "duration of 0 or less; not ranked by time")
     lost = ~known & _holds_nothing(table)
-    # frames of a presentation log may lack their GPU time; where most rows have none, the column is of something else
-    if table.trace is None and 2 * lost.sum() < len(table) and not any(m.startswith("present.") for m in table.columns):
+    # frames of a presentation log may lack their GPU time; where more have none, the column is of something else
+    if (
+        table.trace is None
+        and 2 * lost.sum() <= len(table)
+        and not any(m.startswith("present.") for m in table.columns)
+    ):
         out += _rows(table, "no-duration", lost, "no duration; not ranked, and the total is at least what is listed")
     return out
 

@@ -73,7 +73,7 @@ def read(
         file.unchanged()
     table.quality += bad_rows.ends(table.files)
     table.quality += identities.check(
-        table, _device(device, table, quiet=True) if "vram.bytes_read" in table.columns else None
+        table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.MOVED) else None
     )
     kernels = {**dialects.tells(module), **table.tells}.get("work") == "compute"
     table.quality += name_variants.nameless(table, kernels) + name_variants.unite(table)

@@ -36,7 +36,11 @@ def unlike(one: Record, blocks: Sequence[Block]) -> dict[int, str]:
     records: dict[_Cells, list[tuple[int, _Cells]]] = {}
     for line, cells in _rows(blocks, *one.key, *one.same):
         records.setdefault(cells[:keys], []).append((line, cells[keys:]))
-    usual = median(len(rows) for rows in records.values()) if len(records) > 2 else max(map(len, records.values()), default=0)
+    usual = (
+        median(len(rows) for rows in records.values())
+        if len(records) > 2
+        else max(map(len, records.values()), default=0)
+    )
     bad: dict[int, str] = {}
     for key, rows in records.items():
         if len(rows) == 1 and usual >= MANY:
@@ -46,7 +50,9 @@ def unlike(one: Record, blocks: Sequence[Block]) -> dict[int, str]:
             for line, said in rows:
                 if said != often[0][0] and sum(n for s, n in often if s == said) == 1:
                     i = next(i for i, (a, b) in enumerate(zip(said, often[0][0], strict=True)) if a != b)
-                    bad[line] = f"{one.same[i][0]} is {said[i][:40]!r}, in other rows of {_said(one.key, key)} {often[0][0][i][:40]!r}"
+                    bad[line] = (
+                        f"{one.same[i][0]} is {said[i][:40]!r}, in other rows of {_said(one.key, key)} {often[0][0][i][:40]!r}"
+                    )
     return bad
 
 
