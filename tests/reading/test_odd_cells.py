@@ -43,6 +43,11 @@ def test_a_lost_moved_or_scaled_cell_is_named(tmp_path: Path, row: int, changed:
     assert any(c == check and said in message for c, message in found), found
 
 
+def test_a_figure_far_off_is_named_in_a_column_with_gaps(tmp_path: Path) -> None:
+    rows = [ROWS[0], "sort,2.5,35,", ROWS[2], "memset,0.75,,", "scan,1.375,42,0.07", ROWS[5], "scan,1.4,41,71.5"]
+    assert any(c == "far-off" and "line 6" in m for c, m in remarks(tmp_path / "a.csv", rows))
+
+
 def test_a_row_of_another_kind_or_size_is_no_remark(tmp_path: Path) -> None:
     assert remarks(tmp_path / "a.csv", [*ROWS[:3], "memset,0.75,,", *ROWS[4:]]) == []
     assert not any(
