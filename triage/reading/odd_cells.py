@@ -2,7 +2,8 @@
 
 What a dialect makes of a table hides its cells: of several samples it takes means, of launches sums, and a column that
 nothing reads decides nothing. A lost, moved or merged cell leaves a gap in a column without one, a word among figures, or a
-figure far from all others. A dialect names columns that its tool may leave empty as `MAY_LACK`.
+figure far from all others. A dialect names columns that its tool may leave empty as `MAY_LACK`, or each with the one that is
+then filled.
 """
 
 from __future__ import annotations
@@ -42,15 +43,18 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
 
     blocks: the tables of each of its files.
     """
-    may_lack: Collection[str] = getattr(module, "MAY_LACK", ())
+    declared: Collection[str] = getattr(module, "MAY_LACK", ())
+    may_lack = declared if isinstance(declared, dict) else dict.fromkeys(declared, "")
     found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
     said = " ".join(q.message for q in table.quality) if found else ""
     return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MOST]
 
 
-def _file(table: Table, n: int, blocks: Sequence[Block], may_lack: Collection[str]) -> Iterator[_Found]:
+def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, str]) -> Iterator[_Found]:
     name = "" if len(table.files) == 1 else f" of {table.files[n].name}"
     for block in blocks:
+        # a column is empty in rows in which another one is filled, where the export has that one
+        may_lack = [h for h, other in declared.items() if not other or other in block.head]
         for line, check, what in (*_cells(block, _known(table, n, block), may_lack), *_twice(block), *_sum(block)):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
@@ -159,7 +163,8 @@ def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Foun
 
 def _twice(block: Block) -> Iterator[_Found]:
     """A row that stands twice, one below the other, where no other row does."""
-    again = [i for i, (a, b) in enumerate(itertools.pairwise(block.rows), 1) if a == b]
+    below = enumerate(itertools.pairwise(block.rows), 1)
+    again = [i for i, (a, b) in below if a == b and block.lines[i] == block.lines[i - 1] + 1]
     if len(again) != 1:
         return
     row = block.rows[again[0]]

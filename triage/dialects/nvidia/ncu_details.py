@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = "ncu-details"
 SIGN = ("metric name", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
-MAY_LACK = ("Metric Name", "Metric Unit", "Metric Value")
+MAY_LACK = {"Metric Name": "Rule Name", "Metric Unit": "", "Metric Value": "Rule Name"}
 _SAME = "processname hostname kernelname kerneltime context stream blocksize gridsize device cc"
 REDUNDANT = (Record((("id",), ("processid",)), tuple((h,) for h in _SAME.split())),)
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"
