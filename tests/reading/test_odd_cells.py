@@ -51,6 +51,24 @@ def test_a_figure_far_off_is_named_in_a_column_with_gaps(tmp_path: Path) -> None
     assert any(c == "far-off" and "line 6" in m for c, m in remarks(tmp_path / "a.csv", rows))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        (",l2.hit_rate [%]", ",", "lost-header"),  # the last column
+        ("1.25,", "1 250,", "odd-cell"),
+    ],
+)
+def test_a_lost_name_and_a_column_of_spaced_numbers_are_named(tmp_path: Path, old: str, new: str, check: str) -> None:
+    table = "\n".join(
+        [
+            "kernel,pid,gpu.time [ms],sm.throughput [%],l2.hit_rate [%]",
+            *(f"k{i},1.25,{i}.5,40,7{i}.5" for i in range(1, 5)),
+        ]
+    )
+    (tmp_path / "a.csv").write_text(table.replace(old, new) + "\n")
+    assert check in {q.check for q in reader.read(str(tmp_path / "a.csv")).quality}
+
+
 def test_tables_below_equal_headers_are_one(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{HEAD}\n{ROWS[0]}\n{ROWS[1]}\n\n{HEAD}\n{ROWS[2]}\n{ROWS[2]}\n")
     (block,) = text_blocks.of(Source(str(tmp_path / "a.csv")))

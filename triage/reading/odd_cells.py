@@ -32,6 +32,7 @@ FEWEST = 3  # rows that a column needs before its being all different is no chan
 _NAMELESS = re.compile(
     r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
 )  # as spreadsheets and data frames call them
+_SPACED = re.compile(r"\d{1,3}(?:\s\d{3})+")
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
 )  # fmt: skip
@@ -81,7 +82,8 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
     figures, sparse = dict(known), dict[int, list[float]]()
     most = max(1, int(FEW * len(block.rows)))
     for at, column in enumerate(zip(*block.rows, strict=True)):
-        if at in known or (column.count(column[0]) == len(column) and column[0] not in BLANK):
+        alike = column.count(column[0]) == len(column) and column[0] not in BLANK
+        if at in known or (alike and not _SPACED.fullmatch(column[0])):
             continue
         title = block.title(at)  # where each line ends in a delimiter, the last column has none
         if not BLANK.isdisjoint(column):
@@ -147,7 +149,9 @@ def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Foun
     often = Counter(c for c in column if c not in BLANK)
     numbers = {c for c in often if NUMBER.fullmatch(c)}
     count, cells = sum(often[c] for c in numbers), often.total()
-    if count and min(count, cells - count) <= most and count < cells:
+    if not count and cells and all(map(_SPACED.fullmatch, often)):
+        yield block.lines[0], "odd-cell", f": {title[:60]!r} is {column[0][:40]!r}: numbers in groups, read as texts"
+    elif count and min(count, cells - count) <= most and count < cells:
         fewer = 2 * count <= cells
         i = next(i for i, c in enumerate(column) if c in often and (c in numbers) is fewer)
         what = "a number among texts" if fewer else "no number"
@@ -185,13 +189,19 @@ def _numbered(block: Block, again: int) -> bool:
 
 
 def _heads(block: Block) -> Iterator[_Found]:
-    """Columns between others that have lost their name, or got an invisible one: their figures have found no reader."""
+    """Columns that have lost their name, or got an invisible one: their cells have found no reader.
+
+    A first column without a name is the row numbers of a data frame.
+    """
     titles = [h.strip() for h in block.head]
-    last = max((at for at, title in enumerate(titles) if title), default=0)
+    if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
+        return
     for at, title in enumerate(titles):
         if title.isascii() and title and title[0] not in "CSU":
             continue
-        lost = (0 < at < last and not title) or _NAMELESS.fullmatch(title) is not None
+        lost = (
+            not title and len(block.rows[0]) > at and (at or not NUMBER.fullmatch(block.rows[0][0]))
+        ) or _NAMELESS.fullmatch(title)
         if lost and any(row[at] not in BLANK for row in block.rows):
             yield (
                 0,
