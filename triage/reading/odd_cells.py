@@ -191,7 +191,7 @@ def _numbered(block: Block, again: int) -> bool:
 def _heads(block: Block) -> Iterator[_Found]:
     """Columns that have lost their name, or got an invisible one: their cells have found no reader.
 
-    A first column without a name is the row numbers of a data frame.
+    A first column of figures without a name is the row numbers of a data frame.
     """
     titles = [h.strip() for h in block.head]
     if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
@@ -199,9 +199,10 @@ def _heads(block: Block) -> Iterator[_Found]:
     for at, title in enumerate(titles):
         if title.isascii() and title and title[0] not in "CSU":
             continue
-        lost = (
-            not title and len(block.rows[0]) > at and (at or not NUMBER.fullmatch(block.rows[0][0]))
-        ) or _NAMELESS.fullmatch(title)
+        lost = _NAMELESS.fullmatch(title) is not None
+        if not title and at < len(block.rows[0]):  # the last column of some tools is text without a name
+            figure = NUMBER.fullmatch(block.rows[0][at]) is not None
+            lost = figure if at == len(titles) - 1 else at > 0 or not figure
         if lost and any(row[at] not in BLANK for row in block.rows):
             yield (
                 0,
