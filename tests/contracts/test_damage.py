@@ -361,7 +361,7 @@ def test_damaged_shapes_are_remarked(tmp_path: Path, name: str, whole: str, cell
         checks = {q.check for q in reader.read(str(path)).quality}
     except TriageError:
         return
-    assert checks & {"not-a-number", "not-finite", "rows-set-aside"}
+    assert checks & {"not-a-number", "not-finite", "rows-set-aside", "contradiction"}
 
 
 @pytest.mark.parametrize("cell", ["12,31,0", "1,2,3"])
