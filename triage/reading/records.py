@@ -61,13 +61,13 @@ def _said(heads: Sequence[Heads], key: _Cells) -> str:
 
 
 def dangling(one: References, blocks: Sequence[Block]) -> dict[int, str]:
-    """Line -> why, of rows whose number is none, or another's, or which point to a row that is not there."""
+    """Line -> why, of rows whose number is none, or which point to a row that is not there."""
     rows = list(_rows(blocks, one.id, one.parent))
-    often = Counter(own for _, (own, _) in rows)
+    there = {own for _, (own, _) in rows} | {one.none}
     bad: dict[int, str] = {}
     for line, (own, parent) in rows:
-        if not own.isdigit() or often[own] > 1:
-            bad[line] = f"{one.id[0]} {own[:40]!r} is no number of its own"
-        elif parent not in often and parent != one.none:
+        if not own.isdigit():
+            bad[line] = f"{one.id[0]} {own[:40]!r} is no number"
+        elif parent not in there:
             bad[line] = f"{one.parent[0]} {parent[:40]!r} is the number of no row"
     return bad
