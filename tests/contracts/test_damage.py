@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import SAMPLES, generic
 from tests.helpers import damage
+from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
 from triage import api
 from triage.dialects.tables import extents
 from triage.ground.errors import TriageError
@@ -27,6 +28,15 @@ ROW = {"sm.throughput": 40.0, "gpu.time": 0.62, "l2.hit_rate": 71.5}
 def test_one_damage_never_changes_a_value_silently(tmp_path: Path, seed: damage.fuzzing.Seed) -> None:
     silent = [o for o in damage.campaign(seed, tmp_path / "case", 1, KINDS[seed.label]) if o.how == "silent"]
     assert not silent, silent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", range(0, len(EXPORTS), 6))
+def test_a_spreadsheet_never_changes_a_value_silently(tmp_path: Path, at: int) -> None:
+    """A sixth of the samples, each with a sixth of the kinds; `make hard` takes all kinds, and the corpus."""
+    kinds = SPREADSHEET_KINDS[at // 6 % 6 :: 6]
+    outcomes = damage.campaign(EXPORTS[at], tmp_path / "case", 1, kinds)
+    assert not [o for o in outcomes if o.how == "silent"]
 
 
 @pytest.fixture
@@ -351,7 +361,7 @@ def test_damaged_shapes_are_remarked(tmp_path: Path, name: str, whole: str, cell
         checks = {q.check for q in reader.read(str(path)).quality}
     except TriageError:
         return
-    assert checks & {"not-a-number", "not-finite", "rows-set-aside"}
+    assert checks & {"not-a-number", "not-finite", "rows-set-aside", "contradiction"}
 
 
 @pytest.mark.parametrize("cell", ["12,31,0", "1,2,3"])

@@ -6,12 +6,13 @@ It knows nothing of the reader. Same rows, same cells, and what changed is one o
 - figure: figures of one row, none further beyond the others of its column than ten times (a hundred times, where no other row has its
   texts) or the square of what lies between these; or with three others or fewer to be held against; a 0 where the others are not alike
 - name: a name in place of a name, neither blank nor a number
-- row: rows are gone, or two halves of rows are one that fits
+- row: rows are gone, two halves of rows are one that fits, or one of several equal rows stands there once more
 - gap: a cell is empty in a row, or a column, that has other empty cells
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from tests.helpers.sheets import Sheet, cut
@@ -74,7 +75,9 @@ def _least(grid: list[list[str]], own: int) -> float:
 
 def _gone(now: list[str], before: list[str], new: Sheet) -> str:
     if len(now) > len(before):
-        return ""
+        more = [at for at, line in enumerate(now) if before[at : at + 1] != [line]][:1]
+        repeat = any(a == b for a, b in itertools.pairwise(before[i] for i in new.body if i < len(before)))
+        return "row" if repeat and more and now[more[0]] in now[more[0] - 1 : more[0]] and _within(before, now) else ""
     if _within(now, before):
         return "row"
     for at, line in enumerate(now):

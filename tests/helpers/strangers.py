@@ -21,6 +21,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from tests.conftest import SAMPLES, diagnosis_of, generic
+from tests.helpers import strange_values
 from triage.commands._agent import Tools
 from triage.commands.cli import triage as group
 from triage.ground.errors import TriageError
@@ -94,7 +95,7 @@ USES = (
 
 
 def hostile_templates(folder: Path) -> Iterator[Attack]:
-    """121 templates: values that are large in eleven ways, in eleven uses; ways out of the folder take the place of some."""
+    """Templates: 121 values that are large in eleven ways, in eleven uses; ways out of the folder take the place of some."""
     from triage.findings import assembling
     from triage.reading import reader
     from triage.rulebook import packs
@@ -122,6 +123,7 @@ def hostile_templates(folder: Path) -> Iterator[Attack]:
         texts[tag % way] = tag % way
     texts["itself"] = "{% macro m(x) %}{{ m(x) }}{{ m(x) }}{% endmacro %}{{ m(1) }}"
     texts["recursive"] = "{% for x in [1] recursive %}{{ loop([1, 1]) }}{% endfor %}"
+    texts |= strange_values.TEMPLATES
     texts["classes"] = "{{ ''.__class__.__mro__[1].__subclasses__() }}{{ cycler.__init__.__globals__ }}"
 
     def rendered(text: str) -> str:
@@ -159,7 +161,7 @@ def _rewritten(make: Callable[[bytes], bytes], path: Path) -> None:
 
 
 def tampered_histories(folder: Path) -> Iterator[Attack]:
-    """65 histories that somebody changed: by SQL, or byte by byte. Nothing of them is run, and a line ends each."""
+    """Histories that somebody changed: by SQL, or byte by byte. Nothing of them is run, and a line ends each."""
     whole = folder / "whole.sqlite"
     capture = generic(
         folder / "a.csv", [{"name": f"m{i}", "gpu.time": 1 + i / 8, "sm.throughput": 40.0} for i in range(6)]
@@ -181,7 +183,7 @@ def tampered_histories(folder: Path) -> Iterator[Attack]:
         said = ""
         for words in (("list",), ("gate",), ("show", "*")):
             try:
-                verbs(*words, "--history", path)
+                said += verbs(*words, "--history", path)[:9_999]
             except TriageError as e:
                 said = str(e)
         verbs("add", capture, "--history", path, "--commit", "c9", "--branch", "main", "--at", 86_400 * 2_000)
@@ -202,6 +204,10 @@ def tampered_histories(folder: Path) -> Iterator[Attack]:
 
     changes = {s.format(t=t): by_sql(s.format(t=t)) for s, t in itertools.product(CHANGES, TABLES)}
     changes |= {name: partial(_rewritten, make) for name, make in FILES.items()}
+    changes |= {name: strange_values.changed(sql) for name, sql in strange_values.SQL.items()}
+    shutil.copy(whole, folder / "secret.sqlite")
+    strange_values.changed(f"UPDATE marker SET name = '{SECRET}' || id")(folder / "secret.sqlite")
+    changes |= strange_values.beside(folder)
     assert len(schema.MIGRATIONS) == schema.VERSION
     for number, (name, change) in enumerate(changes.items()):
         yield Attack(f"history {name}", 5, partial(tried, change, number))
@@ -229,6 +235,9 @@ def paths_of_agents(folder: Path) -> Iterator[Attack]:
     for place, form in itertools.product(PLACES, FORMS):
         path = form(place.format(out=folder))
         yield Attack(f"path {path!r}", 5, partial(asked, tools, path))
+    strange_values.furnish(inside, folder)
+    for place in (p.format(out=folder) for p in strange_values.PLACES):
+        yield Attack(f"path {place!r:.200}", 5, partial(asked, tools, place))
 
 
 def asked(tools: Tools, path: str) -> str:
@@ -284,7 +293,7 @@ def hostile_settings(folder: Path) -> Iterator[Attack]:
     for name, text in {
         "keys": ".".join(["a"] * 40_000) + " = 1", "header": "[" + ".".join(["a"] * 40_000) + "]", "lists": "a = " + "[" * 80_000, "tables": "a = " + "{b = " * 16_000,
         "array of tables": "[[" + ".".join(["a"] * 40_000) + "]]", "spaced": "a" + " . a" * 20_000 + " = 1", "quoted": ".".join(['"a"'] * 20_000) + " = 1",
-        "digits": "a = " + "9" * 80_000, "quotes": "'" * 80_000, "open text": '"""' + '\\"""' * 20_000, "lines": "a = 1\n" * 13_000, "closed lists": "a = " + "[" * 40_000 + "]" * 40_000,
+        **strange_values.SETTINGS, "digits": "a = " + "9" * 80_000, "quotes": "'" * 80_000, "open text": '"""' + '\\"""' * 20_000, "lines": "a = 1\n" * 13_000, "closed lists": "a = " + "[" * 40_000 + "]" * 40_000,
     }.items():  # fmt: skip
 
         def load(text: str = text) -> str:

@@ -18,6 +18,10 @@ NSYS = SAMPLES / "nsys-kernels" / "render_cuda_gpu_kern_sum.csv"
 V3 = SAMPLES / "rocprofv3-stats" / "4711_kernel_stats.csv"
 NVPROF = SAMPLES / "nvprof-summary" / "summary.csv"
 RAW = SAMPLES / "ncu-details" / "transpose.details.csv"
+METRICS = SAMPLES / "nvprof-metrics" / "metrics.csv"
+TRACE = SAMPLES / "nvprof-trace" / "trace.csv"
+COUNTERS = SAMPLES / "rocprofv3-counters" / "4711_counter_collection.csv"
+PIX = SAMPLES / "pix-tool" / "nvidia-events.csv"
 P3 = SAMPLES / "generic" / "p3_workloads_v2.csv"
 
 
@@ -41,6 +45,7 @@ def checks(c: Capture) -> set[str]:
         (NSYS, r"32\.4,216198400,1920,112603\.3,112224\.0,111008,119136", "32.4,2161984000,1920,1126033,1122240,1110080,1191360", "share"),
         (V3, "15360000", "1536000", "calls of"),
         (NVPROF, r"(?m)^(.*?),(\d+\.\d+),(\d+),", r"\1,\g<2>,\g<3>0,", "calls of"),
+        (NSYS, "2104.3", "21043", "deviation"),
     ],
 )  # fmt: skip
 def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path, old: str, new: str, said: str) -> None:
@@ -50,6 +55,41 @@ def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path,
     (remark,) = (q for q in c.quality if q.check == "contradiction")
     assert said in remark.message and "1 row contradicts itself" in remark.message
     assert len(c) == len(whole) - 1
+
+
+@pytest.mark.parametrize(
+    ("sample", "old", "new", "said"),
+    [
+        (RAW, r'(?m)^("0"(?:,[^,\n]*){3},(?:"[^"]*"),"\d+"),"7"', r'\1,"0"', "stream is '0', in other rows of id 0"),
+        (RAW, r'(?m)^"0",("\d+",.*DRAM Throughput)', r'"7",\1', "the only row of id 7"),
+        (METRICS, r"(?m)0\.831000$", "0.083100", "is not below"),
+        (COUNTERS, "33554432", "3355443", "gridsize is '3355443'"),
+        (PIX, r"(?m)^2, -1,", "2, 999,", "parent '999' is the number of no row"),
+    ],
+)  # fmt: skip
+def test_rows_that_say_something_else_than_the_others_are_left_out(
+    tmp_path: Path, sample: Path, old: str, new: str, said: str
+) -> None:
+    assert "contradiction" not in checks(reader.read(str(sample)))
+    (remark,) = (q for q in edited(tmp_path, sample, old, new).quality if q.check == "contradiction")
+    assert said in remark.message and "1 row contradicts itself" in remark.message
+
+
+def test_where_all_totals_are_beyond_their_extremes_a_column_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(BadCapture, match="calls from"):
+        edited(tmp_path, NSYS, r"(?m)^((?:[\d.]+,){6})(\d+),", r"\g<1>\g<2>000,", count=0)
+
+
+def test_launches_of_a_trace_have_whole_groups(tmp_path: Path) -> None:
+    c = edited(tmp_path, TRACE, "128,128,1,32,8,1", "128,128,1,0.32,8,1")
+    assert any("not whole" in q.message for q in c.quality if q.check == "contradiction")
+
+
+def test_names_that_a_page_of_the_web_escaped_are_one(tmp_path: Path) -> None:
+    rows = ("scan<float>,1.5,20", "scan&lt;float&gt;,2.5,30", "scan<float>,1.25,25")
+    (tmp_path / "a.csv").write_text("\n".join(["name,gpu.time [ms],sm.throughput [%]", *rows]) + "\n")
+    c = reader.read(str(tmp_path / "a.csv"))
+    assert list(c.names) == ["scan<float>"] and "name-spelling" in checks(c)
 
 
 def test_where_most_rows_contradict_themselves_a_column_is_wrong(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from triage.reading import far_off, reader
+from tests.conftest import SAMPLES
+from triage.capture.source import Source
+from triage.reading import far_off, reader, text_blocks
 
 HEAD = "name,gpu.time [ms],sm.throughput [%],l2.hit_rate [%]"
 ROWS = [
@@ -44,6 +46,48 @@ def test_a_lost_moved_or_scaled_cell_is_named(tmp_path: Path, row: int, changed:
     assert any(c == check and said in message for c, message in found), found
 
 
+def test_a_figure_far_off_is_named_in_a_column_with_gaps(tmp_path: Path) -> None:
+    rows = [ROWS[0], "sort,2.5,35,", ROWS[2], "memset,0.75,,", "scan,1.375,42,0.07", ROWS[5], "scan,1.4,41,71.5"]
+    assert any(c == "far-off" and "line 6" in m for c, m in remarks(tmp_path / "a.csv", rows))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        (",l2.hit_rate [%]", ",", "lost-header"),  # the last column
+        ("1.25,", "1 250,", "odd-cell"),
+    ],
+)
+def test_a_lost_name_and_a_column_of_spaced_numbers_are_named(tmp_path: Path, old: str, new: str, check: str) -> None:
+    table = "\n".join(
+        [
+            "kernel,pid,gpu.time [ms],sm.throughput [%],l2.hit_rate [%]",
+            *(f"k{i},1.25,{i}.5,40,7{i}.5" for i in range(1, 5)),
+        ]
+    )
+    (tmp_path / "a.csv").write_text(table.replace(old, new) + "\n")
+    assert check in {q.check for q in reader.read(str(tmp_path / "a.csv")).quality}
+
+
+def test_tables_below_equal_headers_are_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEAD}\n{ROWS[0]}\n{ROWS[1]}\n\n{HEAD}\n{ROWS[2]}\n{ROWS[2]}\n")
+    (block,) = text_blocks.of(Source(str(tmp_path / "a.csv")))
+    assert list(block.lines) == [2, 3, 6, 7] and len(block.rows) == 4
+
+
+def test_a_metric_row_of_ncu_has_a_name_where_no_rule_stands_in_it(tmp_path: Path) -> None:
+    lines = (SAMPLES / "ncu-details" / "transpose.details.csv").read_text("utf-8").splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
+    bare = [row[: row.index("Rule Name")] if i == 0 else row[:15] for i, row in enumerate(csv.reader(lines[head:]))]
+    bare = [row for row in bare if row[12]]
+    for lost, name in enumerate(("whole.csv", "lost.csv")):
+        bare[5][12] = "" if lost else bare[5][12]
+        with (tmp_path / name).open("w", newline="") as f:
+            csv.writer(f).writerows(bare)
+        found = [q.message for q in reader.read(str(tmp_path / name)).quality if q.check == "empty-cell"]
+        assert len(found) == lost and all("line 6: 'Metric Name' is empty" in m for m in found)
+
+
 def test_a_row_of_another_kind_or_size_is_no_remark(tmp_path: Path) -> None:
     assert remarks(tmp_path / "a.csv", [*ROWS[:3], "memset,0.75,,", *ROWS[4:]]) == []
     assert not any(
@@ -61,4 +105,4 @@ def test_a_row_twice_and_a_sum_are_named(tmp_path: Path) -> None:
     [([1, 1.1, 1.2, 30], 3), ([1, 1.1, 1.2, 9], -1), ([1, 5, 25, 500], -1), ([0.01, 1, 1.1, 1.2], 0), ([0, 1, 1.1, 1.2], 0), ([0, 1, 5, 9], -1), ([0, 0, 0, 5], -1), ([-1, 1, 1, 90], -1)],
 )  # fmt: skip
 def test_what_is_far(figures: list[float], place: int) -> None:
-    assert far_off.far(np.array([figures, [1.0] * len(figures)]).T, far_off.FAR).tolist() == [place, -1]
+    assert far_off.far(figures, far_off.FAR) == place

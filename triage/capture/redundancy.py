@@ -35,4 +35,32 @@ class Ordered:
     columns: tuple[Heads, ...]
 
 
-Redundancy: TypeAlias = Product | Shares | Ordered
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """A total lies between its count times the shortest and the longest, of which one occurs each; so does a deviation."""
+
+    total: Heads
+    count: Heads
+    low: Heads
+    high: Heads
+    deviation: Heads = ()
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """A column of numbers, each row its own, and one that points to them; `none` points to no row."""
+
+    id: Heads
+    parent: Heads
+    none: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Rows with one key, as the metrics of a launch, agree in the columns that tell of the launch: every row says them again."""
+
+    key: tuple[Heads, ...]
+    same: tuple[Heads, ...]
+
+
+Redundancy: TypeAlias = Product | Shares | Ordered | Extremes | References | Record

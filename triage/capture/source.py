@@ -67,7 +67,8 @@ class Source:
                 self._stat = p.stat()
                 mode = self._stat.st_mode
                 if stat.S_ISREG(mode):
-                    p.open("rb").close()
+                    with p.open("rb", buffering=0) as f:
+                        self._start = f.read(4)
                 elif not stat.S_ISDIR(mode):
                     self._data = special(path, mode)
             except OSError as e:
@@ -95,8 +96,7 @@ class Source:
             return ""
         if self.is_folder:
             return ""
-        with Path(self.path).open("rb") as f:
-            return compression.kind(f.read(4))
+        return compression.kind(self._start)
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
@@ -231,12 +231,12 @@ class Source:
             return ""
         try:
             encoding = self.encoding
-            if self.plain_path and not encoding.startswith("utf-16"):
-                with Path(self.path).open("rb") as f:
-                    f.seek(max(self.size - 200, 0))
-                    tail = f.read()
+            if self.plain_path and self.size <= HEAD:
+                tail = self.head[-400:]
             else:
                 with self.open() as f:
+                    if self.plain_path:
+                        f.seek(max(self.size - 400, 0))
                     tail = b""
                     while block := f.read(1 << 20):
                         tail = (tail + block)[-400:]

@@ -43,8 +43,9 @@ class Allowed:
         """
         if not path or "\0" in path or "://" in path or path == "-" or len(path) > MAX_PATH_CHARS:
             raise TriageError(f"{path[:80]!r}: not a local file", "name a file below the allowed folders")
-        real = Path(os.path.realpath(self.folders[0] / Path(path).expanduser()))
         try:
+            real = Path(os.path.realpath(self.folders[0] / Path(path).expanduser()))
+            self._inside(path, real)
             if real.is_dir():
                 self._folder(path, real)
             else:
@@ -53,6 +54,8 @@ class Allowed:
                     self._copy(path, real.parent / name, Path(os.path.realpath(real.parent / name)))
         except FileNotFoundError:
             raise TriageError(f"{path[:200]}: no such file or folder", "check the path") from None
+        except (UnicodeEncodeError, RuntimeError):  # half a character, or the home of no user
+            raise TriageError(f"{path[:80]!r}: not a local file", "name a file below the allowed folders") from None
         except OSError as e:
             raise TriageError(f"{path[:200]}: cannot be read ({e.strerror or e})", "name a file that stays") from e
         return str(self._place(path, real))

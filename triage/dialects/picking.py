@@ -16,7 +16,10 @@ from triage.ground.errors import CaptureError, NotTriageable, UnknownDialect
 from triage.schema import normal
 
 _UNIT_RE = re.compile(r"([^(\[]*)[(\[](.+)[)\]]")  # `Duration (ms)`
-MIN_CERTAIN = 0.6  # score from which installed dialects are not asked; tables of no tool score 0.3
+MIN_CERTAIN = (
+    0.6  # score from which installed dialects are not asked, nor the one of tables of no tool, which score 0.3
+)
+CUSTOM = "generic"  # tables of no tool
 MAX_OFFERED = 32  # files of a folder that are looked at, to name the one to give
 
 
@@ -28,9 +31,11 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
-    matches, refusals = find_matches(source, registry.listed().values())
+    tools = dict(registry.listed())
+    custom = tools.pop(CUSTOM)
+    matches, refusals = find_matches(source, tools.values())
     if max((m.score for m, _ in matches), default=0.0) < MIN_CERTAIN:
-        more, more_refusals = find_matches(source, registry.installed().values())
+        more, more_refusals = find_matches(source, [custom, *registry.installed().values()])
         matches, refusals = matches + more, refusals + more_refusals
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
@@ -41,7 +46,7 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     if not source.is_folder and not source.head_text.strip():
         raise NotTriageable(f"{source.path}: the file is empty", "export again")
     if mapped and not source.is_folder and _has_column(source, mapped):
-        return registry.bundled()["generic"].load(), "columns mapped with --map or in triage.toml"
+        return custom.load(), "columns mapped with --map or in triage.toml"
     raise _unknown(source)
 
 

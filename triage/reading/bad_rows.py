@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from triage import dialects
@@ -10,14 +10,20 @@ from triage.capture.capture import Quality, Table
 from triage.capture.shape import Misfit
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture
-from triage.reading import contradictions, duplicates
+from triage.reading import contradictions, duplicates, text_blocks
+from triage.reading.text_blocks import Block
 
 MAX_NAMED_ROWS = 3  # rows that the remark names; the rest is counted
 ROUNDS = 20  # of setting aside; what still does not fit then is no table
 
 
-def read(module: dialects.Dialect, source: Source, options: dialects.Options) -> Table:
-    """The dialect's table, read again without rows that do not fit where there are some, with a remark for each file."""
+def read(
+    module: dialects.Dialect, source: Source, options: dialects.Options
+) -> tuple[Table, Mapping[int, Sequence[Block]]]:
+    """The dialect's table, read again without rows that do not fit where there are some, with a remark for each file.
+
+    Beside it the tables of its files as they stand (text_blocks.small).
+    """
     found: dict[str, Misfit] = {}
     sums: dict[int, str] = {}
     against: dict[int, str] | None = None
@@ -33,8 +39,9 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
         if not sums and source.find is None and (sums := duplicates.totals(table)):
             source = source.without(table.files[0].path, sums)
             continue
+        blocks = text_blocks.small(table)
         if against is None and not found:
-            against, whole = contradictions.remove(module, table)
+            against, whole = contradictions.remove(module, table, blocks.get(0, ()))
             table.quality += whole
             if against:
                 source = source.without(table.files[0].path, against)
@@ -44,7 +51,7 @@ def read(module: dialects.Dialect, source: Source, options: dialects.Options) ->
         table.quality += contradictions.remark(against or {})
         table.quality += [_remark(e, e.path == source.path) for e in found.values()]
         table.quality += duplicates.remarks(table) + [_total(line, name) for line, name in sums.items()]
-        return table
+        return table, blocks
     first = next(iter(found.values()))
     raise BadCapture(f"{first.path}: {_where(first)}; many rows do not match the header", "export again")
 

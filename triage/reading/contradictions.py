@@ -5,18 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache, lru_cache
 from statistics import median
+from typing import NamedTuple
 
 from triage import dialects
 from triage.capture.capture import Quality, Table
 from triage.capture.cells import cells
-from triage.capture.redundancy import Heads, Ordered, Product, Redundancy, Shares
+from triage.capture.redundancy import Extremes, Heads, Ordered, Product, Record, Redundancy, References, Shares
 from triage.capture.source import Source
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
+from triage.reading import records
+from triage.reading.text_blocks import Block
 
 MAX_ROWS = 20_000  # of a summary; what has more is a trace, which says nothing twice
 SLACK = 0.001  # of a total, beside what rounding takes from its parts
@@ -26,8 +29,7 @@ _BRACKET_RE = re.compile(r"[(\[]([^)\]]{0,20})[)\]]")
 _UNIT_WORDS = {"", "%", "s", "ms", "us", "ns"}
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A cell: its value in the unit of its column, and half of its last digit."""
 
     value: float
@@ -37,19 +39,28 @@ class Figure:
 Row = dict[str, Figure]
 
 
-def remove(module: dialects.Dialect, table: Table) -> tuple[dict[int, str], list[Quality]]:
+def remove(module: dialects.Dialect, table: Table, blocks: Sequence[Block]) -> tuple[dict[int, str], list[Quality]]:
     """(line -> why its row contradicts itself, remarks on the whole) of a table whose dialect declares redundancies.
 
-    Raises BadCapture where most rows do: then a column is wrong, and which one nothing tells.
+    blocks: the tables of its file, where these were cut into cells. Raises BadCapture where most rows do: then a column is
+    wrong, and which one nothing tells.
     """
     declared: Sequence[Redundancy] = getattr(module, "REDUNDANT", ())
     source = table.files[0]
     if not declared or source.find is not None or source.is_folder or not 0 < len(table) <= MAX_ROWS:
         return {}, []
-    rows = _rows(source, [table.line(i) for i in range(len(table))], {h for one in declared for h in _heads(one)})
+    wanted = frozenset(itertools.chain.from_iterable(map(_heads, declared)))
+    if any(isinstance(one, Record) for one in declared):  # a launch is several rows
+        rows = {line: row for block in blocks for line, row in _of_block(source, block, wanted)}
+    else:
+        lines = [table.line(i) for i in range(len(table))]
+        found: Mapping[int, Sequence[str]] = {n: row for b in blocks for n, row in zip(b.lines, b.rows, strict=True)}
+        if not all(line in found for line in lines):
+            found = source.records(lines)
+        rows = _rows(source, lines, found, wanted)
     bad: dict[int, str] = {}
     for one in declared:
-        bad = {**_against(one, rows), **bad}
+        bad = {**_against(one, rows, blocks), **bad}
     if bad and (2 * len(bad) > len(rows) or len(rows) == 1):
         line = min(bad)
         like = "; most rows are like this" if len(bad) > 1 else ""
@@ -68,13 +79,18 @@ def remark(bad: dict[int, str]) -> list[Quality]:
     ]
 
 
-def _heads(one: Redundancy) -> Iterator[str]:
+@cache
+def _heads(one: Redundancy) -> tuple[str, ...]:
+    if isinstance(one, Record | References):  # of texts
+        return ()
     columns = one.columns if isinstance(one, Ordered) else (getattr(one, f.name) for f in fields(one))
-    return itertools.chain.from_iterable(columns)
+    return tuple(itertools.chain.from_iterable(columns))
 
 
-def _rows(source: Source, lines: Sequence[int], wanted: Collection[str]) -> dict[int, Row]:
-    """Line -> figures by header, of the wanted ones; {} where no header stands above the first row."""
+def _rows(
+    source: Source, lines: Sequence[int], found: Mapping[int, Sequence[str]], wanted: Collection[str]
+) -> dict[int, Row]:
+    """Line -> figures by header, of the wanted ones; {} where no header stands above the first row. found: line -> cells."""
     above = source.head_lines[: lines[0] - 1]
     for number in range(len(above) - 1, max(len(above) - 4, -1), -1):
         heads = [c.strip() for c in cells(above[number], source.delimiter, source.skip_space)]
@@ -86,19 +102,24 @@ def _rows(source: Source, lines: Sequence[int], wanted: Collection[str]) -> dict
     below = cells(above[number + 1], source.delimiter, source.skip_space) if number + 1 < len(above) else []
     spelled = [u.strip() for u in below] if {u.strip() for u in below} <= _UNIT_WORDS else []
     printed = [_unit(h) or (spelled[i] if i < len(spelled) else "") for i, h in enumerate(heads)]
-    used = [(i, name, printed[i]) for i, name in enumerate(names) if name in wanted]
-    found = source.records(lines)
-    out: dict[int, Row] = {}
-    for line in lines:
-        row = found.get(line, ())
-        out[line] = {
-            name: figure
-            for i, name, unit in used
-            if i < len(row)
-            and ("," not in row[i] or source.delimiter == ",")
-            and (figure := _figure(row[i], unit)) is not None
-        }
-    return out
+    used = [(i, name, _factor(printed[i])) for i, name in enumerate(names) if name in wanted]
+    return {line: _row(source, found.get(line, ()), used) for line in lines}
+
+
+def _of_block(source: Source, block: Block, wanted: Collection[str]) -> Iterator[tuple[int, Row]]:
+    used = [(i, name, 1.0) for i, name in enumerate(map(_plain, block.head)) if name in wanted]
+    for line, row in zip(block.lines, block.rows, strict=True):
+        yield line, _row(source, row, used)
+
+
+def _row(source: Source, row: Sequence[str], used: Sequence[tuple[int, str, float | None]]) -> Row:
+    return {
+        name: figure
+        for i, name, factor in used
+        if i < len(row)
+        and ("," not in row[i] or source.delimiter == ",")
+        and (figure := _figure(row[i], factor)) is not None
+    }
 
 
 def _plain(header: str) -> str:
@@ -111,9 +132,8 @@ def _unit(header: str) -> str:
     return m[1].strip() if m else "ns" if header.endswith("Ns") else ""
 
 
-def _figure(cell: str, unit: str) -> Figure | None:
-    """A number, in ns where it is a time; None for what is none."""
-    glued = ""
+def _figure(cell: str, factor: float | None) -> Figure | None:
+    """A number, in ns where it is a time; None for what is none. factor: of its column, None for an unknown unit."""
     try:
         value = float(cell)
     except ValueError:
@@ -122,12 +142,14 @@ def _figure(cell: str, unit: str) -> Figure | None:
         except ValueError:
             return None
         value = math.nan if parsed is None else parsed
-    if not math.isfinite(value):
+        factor = _factor(glued) if glued else factor
+    if factor is None or not math.isfinite(value):
         return None
     digits = cell.partition(".")[2]
-    half = 0.5 * 10.0 ** -next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))
-    factor = _factor(glued or unit)
-    return None if factor is None else Figure(value * factor, half * factor)
+    places = len(digits)
+    if digits and not digits.isdigit():
+        places = next((i for i, c in enumerate(digits) if not c.isdigit()), places)
+    return Figure(value * factor, 0.5 * 10.0**-places * factor)
 
 
 @lru_cache(64)
@@ -144,7 +166,13 @@ def _get(row: Row, heads: Heads) -> Figure | None:
     return next((row[h] for h in heads if h in row), None)
 
 
-def _against(one: Redundancy, rows: dict[int, Row]) -> dict[int, str]:
+def _against(one: Redundancy, rows: dict[int, Row], blocks: Sequence[Block]) -> dict[int, str]:
+    if isinstance(one, Record):
+        return records.unlike(one, blocks)
+    if isinstance(one, References):
+        return records.dangling(one, blocks)
+    if isinstance(one, Extremes):
+        return {line: why for line, row in rows.items() if (why := _beyond(one, row))}
     if isinstance(one, Product):
         return {line: why for line, row in rows.items() if (why := _no_product(one, row))}
     if isinstance(one, Ordered):
@@ -167,6 +195,25 @@ def _no_order(one: Ordered, row: Row) -> str:
     for low, high in itertools.pairwise(found):
         if low.value - low.half > high.value + high.half:
             return f"{low.value:,.6g} is not below {high.value:,.6g} (shortest, mean and longest)"
+    return ""
+
+
+def _beyond(one: Extremes, row: Row) -> str:
+    total, count, low, high = (_get(row, heads) for heads in (one.total, one.count, one.low, one.high))
+    if total is None or count is None or low is None or high is None or count.value < 1:
+        return ""
+    n, room = count.value, total.half + count.value * (low.half + high.half) + SLACK * total.value
+    least, most = high.value + (n - 1) * low.value, low.value + (n - 1) * high.value
+    if n == 1:
+        least = most = high.value
+    if not least - room <= total.value <= most + room:
+        return f"total {total.value:,.0f} is not {n:,.0f} calls from {low.value:,.6g} to {high.value:,.6g}"
+    spread, deviation = high.value - low.value, _get(row, one.deviation)
+    if deviation is None or n < 2:
+        return ""
+    room = deviation.half + low.half + high.half + SLACK * spread
+    if not spread / math.sqrt(2 * n) - room <= deviation.value <= spread / 2 * math.sqrt(n / (n - 1)) + room:
+        return f"deviation {deviation.value:,.6g} is none of figures from {low.value:,.6g} to {high.value:,.6g}"
     return ""
 
 

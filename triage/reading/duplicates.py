@@ -44,7 +44,7 @@ def refuse(files: Iterable[Source]) -> None:
         if file.is_folder or file.path == "-" or not Path(file.path).is_file():
             continue
         for times in TIMES:
-            if _repeats(Path(file.path), times):
+            if not file.size % times and _repeats(Path(file.path), times):
                 raise BadCapture(
                     f"{file.path}: the same export {times} times in a row",
                     "delete the copies, or export again",

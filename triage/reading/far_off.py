@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from triage.capture.arrays import Floats, Indices
 from triage.reading.text_blocks import Block, Column
 
 PEERS = 3  # other figures of a column that one can be far from
@@ -18,38 +16,51 @@ _LONG = re.compile("metric name|counter_?name|^metric$", re.IGNORECASE)  # of a 
 
 
 def find(
-    block: Block, figures: Mapping[int, Sequence[float] | Floats], texts: Sequence[Column]
+    block: Block,
+    figures: Mapping[int, Sequence[float]],
+    sparse: Mapping[int, Sequence[float]],
+    texts: Sequence[Column],
 ) -> Iterator[tuple[int, str]]:
-    """(row, what) of rows with one such figure. figures: columns of the block that hold nothing else; texts: the others."""
-    if len(block.rows) <= PEERS or not figures:
+    """(row, what) of rows with one such figure. figures: columns of the block that hold nothing else; texts: the others.
+
+    sparse: columns that have a figure, else NaN, in each row of some names.
+    """
+    if len(block.rows) <= PEERS:
+        return
+    spread = {at: f for at, f in figures.items() if _spread(f)}
+    spread |= {at: f for at, f in sparse.items() if _spread([x for x in f if x == x])}
+    if not spread:
         return
     alike: dict[Column, list[int]] = {}
     for i, key in enumerate(zip(*texts, strict=True) if texts else ((),) * len(block.rows)):
         alike.setdefault(tuple(map(_bare, key)), []).append(i)
-    groups = [(np.array(rows), FAR) for rows in alike.values() if len(rows) > PEERS]
+    groups = [(rows, FAR) for rows in alike.values() if len(rows) > PEERS]
     if len(alike) > 1 and not any(map(_LONG.search, block.head)):
-        groups.append((np.arange(len(block.rows)), FARTHEST))
-    if not groups:
-        return
-    columns, values = list(figures), np.array(list(figures.values())).T
-    found: dict[int, dict[int, Indices]] = {}  # row -> column -> the rows that it was held against
+        groups.append((list(range(len(block.rows))), FARTHEST))
+    found: dict[int, dict[int, list[int]]] = {}  # row -> column -> the rows that it was held against
     for rows, least in groups:
-        place = far(values if len(rows) == len(values) else values[rows], least)
-        for k in np.flatnonzero(place >= 0).tolist():
-            found.setdefault(int(rows[place[k]]), {}).setdefault(k, rows)
+        for at, values in spread.items():
+            if at in sparse and least == FARTHEST:
+                continue
+            place = far(values if len(rows) == len(values) else [values[r] for r in rows], least)
+            if place >= 0:
+                found.setdefault(rows[place], {}).setdefault(at, rows)
     for i, departs in found.items():
-        (k, rows), *more = departs.items()
-        if len(more) == 1 and _exchanged(values, i, (k, rows), more[0]):
-            one, other = block.title(columns[k]), block.title(columns[more[0][0]])
+        (at, rows), *more = departs.items()
+        if len(more) == 1 and _exchanged(spread, i, (at, rows), more[0]):
+            one, other = block.title(at), block.title(more[0][0])
             yield (
                 i,
                 f": {one[:60]!r} and {other[:60]!r} may have changed places: each is among the figures of the other",
             )
-        elif not more and block.title(columns[k]):
-            yield (
-                i,
-                _said(block, columns[k], i, sorted((values[r, k], block.rows[r][columns[k]]) for r in rows if r != i)),
-            )
+        elif not more and block.title(at):
+            yield i, _said(block, at, i, sorted((spread[at][r], block.rows[r][at]) for r in rows if r != i))
+
+
+def _spread(figures: Sequence[float]) -> bool:
+    """May one of these be far from others?"""
+    low, high = min(figures), max(figures)
+    return high > 0 and not 0 < FAR * low > high
 
 
 def _bare(text: str) -> str:
@@ -57,37 +68,37 @@ def _bare(text: str) -> str:
     return text.rpartition(" [")[0] if text.endswith("]") and text.rpartition(" [")[2][:-1].isdigit() else text
 
 
-def far(figures: Floats, least: float) -> Indices:
-    """For each column the row that is much farther from all others than they are from each other, -1 for none.
+def far(figures: Sequence[float], least: float) -> int:
+    """The one that is much farther from all others than they are from each other, -1 for none.
 
     least: how many times as large, or as small, as the next one; among figures of one name a single 0 is far as well.
     """
-    out = np.full(figures.shape[1], -1)
-    low, high = figures.min(axis=0), figures.max(axis=0)
-    with np.errstate(over="ignore"):
-        apart = np.flatnonzero((low >= 0) & (high > 0) & (high >= least * low))
-    if not len(apart):
-        return out
-    few = figures[:, apart]
-    ordered = np.sort(few, axis=0)
-    low, second, last, high = ordered[0], ordered[1], ordered[-2], ordered[-1]
-    with np.errstate(all="ignore"):
-        alone = (high <= ALIKE * second) & (least < FARTHEST)
-        under = (second > 0) & np.where(low == 0, alone, second >= low * np.maximum(least, (high / second) ** 2))
-        bottom = np.where(few > 0, few, np.inf).min(axis=0)
-        over = (ordered[-3] > 0) & (high >= last * np.maximum(least, (last / bottom) ** 2))
-    out[apart] = np.where(under, few.argmin(axis=0), np.where(over, few.argmax(axis=0), -1))
-    return out
+    low, high = min(figures), max(figures)
+    if not 0 <= low < math.inf or high <= 0 or high < least * low or math.isnan(sum(figures)):
+        return -1
+    ordered = sorted(figures)
+    second, last = ordered[1], ordered[-2]
+    if second > 0:
+        room = max(least, (high / second) * (high / second))
+        if second >= low * room if low else high <= ALIKE * second and least < FARTHEST:
+            return figures.index(low)
+    if ordered[-3] > 0:
+        ratio = last / next(f for f in ordered if f > 0)
+        if high >= last * max(least, ratio * ratio):
+            return figures.index(high)
+    return -1
 
 
-def _exchanged(values: Floats, i: int, one: tuple[int, Indices], other: tuple[int, Indices]) -> bool:
+def _exchanged(
+    figures: Mapping[int, Sequence[float]], i: int, one: tuple[int, list[int]], other: tuple[int, list[int]]
+) -> bool:
     """Does each of two figures of a row lie between those of the other's column?"""
 
-    def among(figure: float, column: tuple[int, Indices]) -> bool:
-        rest = values[column[1][column[1] != i], column[0]]
-        return bool(rest.min() / 2 <= figure <= 2 * rest.max())
+    def among(figure: float, column: tuple[int, list[int]]) -> bool:
+        rest = [figures[column[0]][r] for r in column[1] if r != i]
+        return min(rest) / 2 <= figure <= 2 * max(rest)
 
-    return among(values[i, one[0]], other) and among(values[i, other[0]], one)
+    return among(figures[one[0]][i], other) and among(figures[other[0]][i], one)
 
 
 def _said(block: Block, at: int, i: int, near: Sequence[tuple[float, str]]) -> str:

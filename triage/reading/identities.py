@@ -17,20 +17,17 @@ from triage.devices import Device
 from triage.ground.units import show
 
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
-WHOLE = (
-    "launch.threads",
-    "launch.grid_size",
-    "launch.block_size",
-    "launch.registers",
-    "draw.count",
-    "dispatch.count",
-)
+REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
+WHOLE = ("launch.threads", "launch.grid_size", "launch.block_size", *REGISTERS, "draw.count", "dispatch.count")
 FEW = 3  # launches of a kernel, of which one may well be of another build
 SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
-# of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 256 KiB of
+RUN = ("inst.executed", "inst.issued")  # of a launch; a range of a frame may hold none
+# of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 128 scalar ones (AMD), 256 KiB of
 # shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
 MOST_OF = {
     "launch.registers": 512.0,
+    "launch.accum_registers": 512.0,
+    "launch.scalar_registers": 128.0,
     "launch.block_size": 4096.0,
     **dict.fromkeys(("launch.shared", "launch.shared_static", "launch.shared_dynamic", "launch.shared_driver"), 1048576.0),
     "launch.shared_config": 1048576.0,
@@ -39,6 +36,7 @@ MOST_OF = {
     "warp.threads_per_inst": 128.0,
     "launch.wave_size": 128.0,
 }  # fmt: skip
+MOVED = ("vram.bytes_read", "vram.bytes_written")
 PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 
@@ -82,6 +80,12 @@ IDENTITIES = (
         "bytes are not bandwidth times time",
     ),
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0.03, "active warps and occupancy are of no SM"),
+    Identity(
+        ("inst.issued", "inst.executed"),
+        lambda issued, executed: np.maximum(executed / issued, 1.0),
+        0.05,
+        "fewer instructions were issued than executed",
+    ),
     *(
         Identity((active, "sm.cycles_elapsed"), _part, 0.25, "more active cycles than cycles")
         for active in ("sm.cycles_active", "smsp.cycles_active", "l1tex.cycles_active")
@@ -92,22 +96,19 @@ IDENTITIES = (
 def check(table: Table, device: Device | None) -> list[Quality]:
     """Blank figures that contradict each other; a remark for each kind. device: with its peak of the memory, if known."""
     if table.trace is not None:  # of launches alone: what else it tells is known by its operations
-        return _beyond_bounds(table)
+        return _not_whole(table) + _beyond_bounds(table)
     out = []
     for one in IDENTITIES:
+        if not all(m in table.columns for m in one.metrics):
+            continue
         values = [_measured(table, m) for m in one.metrics]
         if all(v is not None for v in values):
             with np.errstate(all="ignore"):
                 ratio = one.ratio(*values)
             whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
             out += _blank(table, one.metrics, whole & (np.abs(ratio - 1) > one.room), one.said)
-    for metric in WHOLE:
-        if (found := _measured(table, metric)) is not None:
-            with np.errstate(invalid="ignore"):
-                out += _blank(
-                    table, (metric,), np.isfinite(found) & (found != np.floor(found)), "a count that is not whole"
-                )
-    return out + _one_binary(table) + _beyond_bounds(table) + _beyond_peak(table, device)
+    out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]
+    return out + _beyond_bounds(table) + _beyond_peak(table, device)
 
 
 def _measured(table: Table, metric: str) -> Floats | None:
@@ -115,9 +116,19 @@ def _measured(table: Table, metric: str) -> Floats | None:
     return None if column is None or column.inputs else column.values
 
 
-def _one_binary(table: Table) -> list[Quality]:
+def _not_whole(table: Table) -> list[Quality]:
+    out = []
+    for metric in WHOLE:
+        if (column := table.columns.get(metric)) is not None:
+            with np.errstate(invalid="ignore"):
+                bad = np.isfinite(column.values) & (column.values != np.floor(column.values))
+            out += _blank(table, (metric,), bad, "a count that is not whole")
+    return out
+
+
+def _one_binary(table: Table, metric: str) -> list[Quality]:
     """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
-    found = _measured(table, "launch.registers")
+    found = _measured(table, metric)
     if found is None or len(table) <= FEW:
         return []
     codes, names = numbered(table.names)
@@ -137,26 +148,27 @@ def _one_binary(table: Table) -> list[Quality]:
 def _beyond_bounds(table: Table) -> list[Quality]:
     """Counts that no launch has: of nothing at all, or of more than any SM holds."""
     out = []
-    for metric in SOME:
-        if (found := _measured(table, metric)) is not None:
-            out += _blank(table, (metric,), found == 0, "a count of 0")
+    for metric in (*SOME, *RUN) if "launch.block_size" in table.columns else SOME:
+        if (column := table.columns.get(metric)) is not None:
+            out += _blank(table, (metric,), column.values == 0, "a count of 0")
     for metric, most in MOST_OF.items():
-        if (found := _measured(table, metric)) is not None:
+        if (column := table.columns.get(metric)) is not None:
             with np.errstate(invalid="ignore"):
-                out += _blank(table, (metric,), found > most, "more than any device has")
+                out += _blank(table, (metric,), column.values > most, "more than any device has")
     return out
 
 
 def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
     """More bytes per second than the device's memory moves: the time is wrong, or the bytes are."""
-    read, written, ns = (_measured(table, m) for m in ("vram.bytes_read", "vram.bytes_written", "gpu.time"))
+    ns = _measured(table, "gpu.time")
+    moved = [m for m in MOVED if _measured(table, m) is not None]
     peak = None if device is None else device.peaks.dram_bytes_per_s
-    if read is None or written is None or ns is None or not peak:
+    if not moved or ns is None or not peak:
         return []
     with np.errstate(all="ignore"):
-        bad = (read + written) / (ns * 1e-9) > PEAK_ROOM * peak
+        bad = sum(table.columns[m].values for m in moved) / (ns * 1e-9) > PEAK_ROOM * peak
     said = f"more bytes per second than its memory moves ({show(peak, 'byte/s')})"
-    return _blank(table, ("vram.bytes_read", "vram.bytes_written", "gpu.time"), bad, said)
+    return _blank(table, (*moved, "gpu.time"), bad, said)
 
 
 def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, said: str) -> list[Quality]:

@@ -13,11 +13,15 @@ from triage.ground.phrasing import plural
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _NAMELESS = re.compile(r"\s*|(?:row|dispatch|launch) \d{1,9}")  # as readers call what has no name
+_ESCAPES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"'}  # as pages of the web write names
+_ESCAPE = re.compile("&(lt|gt|amp|quot);")
 MAX_SHOWN = 3
+MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 
 
 def key(name: str) -> str:
     """What all spellings of one name share."""
+    name = _ESCAPE.sub(lambda m: _ESCAPES[m[1]], name) if "&" in name else name
     if name.isascii() and "  " not in name and name == name.strip():
         return name.casefold()
     text = unicodedata.normalize("NFKC", name.translate(INVISIBLE))
@@ -43,7 +47,7 @@ def nameless(table: Table, kernels: bool) -> list[Quality]:
 
 def unite(table: Table) -> list[Quality]:
     """Give all spellings of a name the most frequent one, of equally frequent ones the first; a remark says which."""
-    if table.trace is not None or len(table) < 2:
+    if len(table) < 2 or (table.trace is not None and len(table) > MAX_TRACED):
         return []
     count = Counter(map(str, table.names))
     spellings: dict[str, list[str]] = {}
@@ -54,11 +58,12 @@ def unite(table: Table) -> list[Quality]:
     if not other:
         return []
     bad = np.array([str(n) in other for n in table.names])
-    names = np.array([other.get(str(n), n) for n in table.names], dtype=object)
-    table.names = names
+    if table.trace is None:
+        table.names = np.array([other.get(str(n), n) for n in table.names], dtype=object)
     first = int(np.argmax(bad))
     shown = "; ".join(f"{n[:60]!r} as {best[:60]!r}" for n, best in list(other.items())[:MAX_SHOWN])
     said = (
-        f"{plural(int(bad.sum()), 'row')} with another spelling of a name (blanks, width or case), read as one: {shown}"
+        f"{plural(int(bad.sum()), 'row')} with another spelling of a name (blanks, width or case), "
+        f"{'read as one' if table.trace is None else 'kept apart'}: {shown}"
     )
     return [Quality("name-spelling", said, first)]

@@ -2,7 +2,8 @@
 
 What a dialect makes of a table hides its cells: of several samples it takes means, of launches sums, and a column that
 nothing reads decides nothing. A lost, moved or merged cell leaves a gap in a column without one, a word among figures, or a
-figure far from all others. A dialect names columns that its tool may leave empty as `MAY_LACK`.
+figure far from all others. A dialect names columns that its tool may leave empty as `MAY_LACK`, or each with the one that is
+then filled.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from triage import dialects
-from triage.capture.arrays import Floats
 from triage.capture.capture import Quality, Table
 from triage.ground.phrasing import plural
 from triage.reading import duplicates, far_off, name_variants
@@ -26,11 +26,13 @@ FEW = 0.05  # of a column's cells, up to which the departing ones are odd
 MOST = 5  # remarks of a capture
 SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
+STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
     r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
 )  # as spreadsheets and data frames call them
+_SPACED = re.compile(r"\d{1,3}(?:\s\d{3})+")
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
 )  # fmt: skip
@@ -42,42 +44,46 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
 
     blocks: the tables of each of its files.
     """
-    may_lack: Collection[str] = getattr(module, "MAY_LACK", ())
+    declared: Collection[str] = getattr(module, "MAY_LACK", ())
+    may_lack = declared if isinstance(declared, dict) else dict.fromkeys(declared, "")
     found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
     said = " ".join(q.message for q in table.quality) if found else ""
     return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MOST]
 
 
-def _file(table: Table, n: int, blocks: Sequence[Block], may_lack: Collection[str]) -> Iterator[_Found]:
+def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, str]) -> Iterator[_Found]:
     name = "" if len(table.files) == 1 else f" of {table.files[n].name}"
     for block in blocks:
+        # a column is empty in rows in which another one is filled, where the export has that one
+        may_lack = [h for h, other in declared.items() if not other or other in block.head]
         for line, check, what in (*_cells(block, _known(table, n, block), may_lack), *_twice(block), *_sum(block)):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
 
 
-def _known(table: Table, n: int, block: Block) -> dict[int, Floats]:
+def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
     """Columns of a block whose figures a dialect has read already, all of them and one for each row."""
     if len(table) != len(block.lines) or any(table.line(i) != line for i, line in enumerate(block.lines)):
         return {}
     return {
-        c.column - 1: c.values
+        c.column - 1: c.values.tolist()
         for c in (*table.columns.values(), *table.raw.values())
         if c.file == n and c.column and c.lines is None and not c.formula and not np.isnan(c.values).any()
     }
 
 
-def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) -> Iterator[_Found]:
+def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str]) -> Iterator[_Found]:
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
     """
     gaps: dict[int, list[int]] = {}
     texts: list[Column] = []
-    figures: dict[int, Sequence[float] | Floats] = dict(known)
+    figures, sparse = dict(known), dict[int, list[float]]()
     most = max(1, int(FEW * len(block.rows)))
     for at, column in enumerate(zip(*block.rows, strict=True)):
-        if at in known or (column.count(column[0]) == len(column) and column[0] not in BLANK):
+        alike = column.count(column[0]) == len(column) and column[0] not in BLANK
+        if at in known or (alike and not _SPACED.fullmatch(column[0])):
             continue
         title = block.title(at)  # where each line ends in a delimiter, the last column has none
         if not BLANK.isdisjoint(column):
@@ -91,7 +97,10 @@ def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) ->
                     f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells",
                 )
             elif 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
-                yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
+                if (found := _floats(["nan" if c in BLANK else c for c in column])) is not None:
+                    sparse[at] = found
+                else:
+                    yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
         elif (found := _floats(column)) is not None:
             figures[at] = found
         else:
@@ -99,7 +108,7 @@ def _cells(block: Block, known: dict[int, Floats], may_lack: Collection[str]) ->
             if title and title not in may_lack:
                 yield from _text(block, title, column, most)
     yield from _gaps(block, gaps)
-    for i, what in far_off.find(block, figures, texts):
+    for i, what in far_off.find(block, figures, sparse, texts):
         yield block.lines[i], "far-off", what
 
 
@@ -121,9 +130,9 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
             yield block.lines[i], "empty-cell", f": {block.title(columns[0])[:60]!r} is empty{others}"
 
 
-def _floats(column: Column) -> list[float] | None:
+def _floats(column: Sequence[str]) -> list[float] | None:
     # sooner seen than refused; Python reads the digits of any script
-    if column[0][0].isalpha() or not "".join(column).isascii():
+    if (column[0][0].isalpha() and column[0] != "nan") or not "".join(column).isascii():
         return None
     try:
         return list(map(float, column))
@@ -140,7 +149,9 @@ def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Foun
     often = Counter(c for c in column if c not in BLANK)
     numbers = {c for c in often if NUMBER.fullmatch(c)}
     count, cells = sum(often[c] for c in numbers), often.total()
-    if count and min(count, cells - count) <= most and count < cells:
+    if not count and cells and all(map(_SPACED.fullmatch, often)):
+        yield block.lines[0], "odd-cell", f": {title[:60]!r} is {column[0][:40]!r}: numbers in groups, read as texts"
+    elif count and min(count, cells - count) <= most and count < cells:
         fewer = 2 * count <= cells
         i = next(i for i, c in enumerate(column) if c in often and (c in numbers) is fewer)
         what = "a number among texts" if fewer else "no number"
@@ -156,12 +167,14 @@ def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Foun
 
 def _twice(block: Block) -> Iterator[_Found]:
     """A row that stands twice, one below the other, where no other row does."""
-    again = [i for i, (a, b) in enumerate(itertools.pairwise(block.rows), 1) if a == b]
+    below = enumerate(itertools.pairwise(block.rows), 1)
+    again = [i for i, (a, b) in below if a == b and block.lines[i] == block.lines[i - 1] + 1]
     if len(again) != 1:
         return
     row = block.rows[again[0]]
     figures = {c for c in row if NUMBER.fullmatch(c) and len(c.strip("0.")) >= DIGITS}
-    if len(figures) >= FIGURES or (len(block.rows) > FEWEST and _numbered(block, again[0])):
+    stamped = any(len(c) >= STAMP for c in figures)
+    if len(figures) >= FIGURES or stamped or (len(block.rows) > FEWEST and _numbered(block, again[0])):
         yield (
             block.lines[again[0]],
             "repeated-rows",
@@ -176,13 +189,20 @@ def _numbered(block: Block, again: int) -> bool:
 
 
 def _heads(block: Block) -> Iterator[_Found]:
-    """Columns between others that have lost their name, or got an invisible one: their figures have found no reader."""
+    """Columns that have lost their name, or got an invisible one: their cells have found no reader.
+
+    A first column of figures without a name is the row numbers of a data frame.
+    """
     titles = [h.strip() for h in block.head]
-    last = max((at for at, title in enumerate(titles) if title), default=0)
+    if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
+        return
     for at, title in enumerate(titles):
         if title.isascii() and title and title[0] not in "CSU":
             continue
-        lost = (0 < at < last and not title) or _NAMELESS.fullmatch(title) is not None
+        lost = _NAMELESS.fullmatch(title) is not None
+        if not title and at < len(block.rows[0]):  # the last column of some tools is text without a name
+            figure = NUMBER.fullmatch(block.rows[0][at]) is not None
+            lost = figure if at == len(titles) - 1 else at > 0 or not figure
         if lost and any(row[at] not in BLANK for row in block.rows):
             yield (
                 0,

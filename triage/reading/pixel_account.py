@@ -15,7 +15,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
 from triage.ground.columns import is_column
-from triage.reading import pass_order
+from triage.reading import laid_depth, pass_order
 from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import Pass, passes
 
@@ -72,16 +72,21 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
 
 
 def enter(capture: Capture) -> None:
-    """Enter the target of passes that are one workload, from which their layers follow; nothing where no target is known.
+    """Enter which passes draw geometry whose depth was laid, and the targets of those that are one workload.
 
-    Only where shaded pixels were counted and are seen: those of late tests are another cause.
+    From the targets their layers follow. Only where shaded pixels were counted and are seen: those of late tests are another
+    cause. Nothing where no pixels were counted.
     """
     view = View(capture)
-    if is_column(view["target.pixels"]) or not is_column(view["pixels.drawn"]):
+    if not is_column(view["pixels.drawn"]):
         return
-    found = [p for p in passes(capture) if len(p.rows) == 1 and not p.rest]
+    every = passes(capture)
+    laid_depth.enter(capture, view, every)
+    if is_column(view["target.pixels"]):
+        return
+    single = [p for p in every if len(p.rows) == 1 and not p.rest]
     targets = np.full(len(capture), np.nan)
-    for p, a in zip(found, accounts(capture, found, view), strict=True):
+    for p, a in zip(single, accounts(capture, single, view), strict=True):
         if not a.early and (a.thrown or 0.0) < THROWN and a.target:
             targets[p.rows] = a.target
     if np.isfinite(targets).any():

@@ -84,7 +84,7 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
     most = 1 + ROUNDING if share else MOST_OF.get(known.unit if known else "", ABSURD)
     # what was computed from rounded figures may fall a little below 0; nothing measured does
     least = -ROUNDING if share and column.inputs else -TINY
-    low, high = float(np.nanmin(values, initial=0)), float(np.nanmax(values, initial=0))
+    low, high = float(np.fmin.reduce(values, initial=0)), float(np.fmax.reduce(values, initial=0))
     time = known is not None and known.unit == "ns" and not column.inputs
     short: Masks = (values > 0) & (values < CLOCK_NS) if time else np.zeros(len(values), dtype=bool)
     if low >= least and high <= most:
@@ -138,8 +138,12 @@ def _no_time(table: Table) -> list[Quality]:
     known = np.isfinite(column.values)
     out = _rows(table, "no-duration", known & (column.values <= 0), "duration of 0 or less; not ranked by time")
     lost = ~known & _holds_nothing(table)
-    # frames of a presentation log may lack their GPU time; where most rows have none, the column is of something else
-    if table.trace is None and 2 * lost.sum() < len(table) and not any(m.startswith("present.") for m in table.columns):
+    # frames of a presentation log may lack their GPU time; where more have none, the column is of something else
+    if (
+        table.trace is None
+        and 2 * lost.sum() <= len(table)
+        and not any(m.startswith("present.") for m in table.columns)
+    ):
         out += _rows(table, "no-duration", lost, "no duration; not ranked, and the total is at least what is listed")
     return out
 

@@ -21,7 +21,6 @@ from triage.reading import (
     bad_rows,
     frames,
     identities,
-    laid_depth,
     marker_tree,
     name_variants,
     odd_cells,
@@ -29,7 +28,6 @@ from triage.reading import (
     pixel_account,
     quality,
     stated_needs,
-    text_blocks,
     tiny_work,
 )
 
@@ -59,7 +57,7 @@ def read(
     module, why = dialects.pick(source, dialect, mapped=options.mapping)
     with np.errstate(all="ignore"):  # damaged cells may overflow or divide by zero; what comes out is checked below
         try:
-            table = bad_rows.read(module, source, options)
+            table, blocks = bad_rows.read(module, source, options)
         except OSError as e:  # removed, or a share that went away, since it was first looked at
             raise CaptureError(
                 f"{source.path}: no longer readable ({e.strerror or e})", "check that it still exists"
@@ -75,12 +73,11 @@ def read(
         file.unchanged()
     table.quality += bad_rows.ends(table.files)
     table.quality += identities.check(
-        table, _device(device, table, quiet=True) if "vram.bytes_read" in table.columns else None
+        table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.MOVED) else None
     )
     kernels = {**dialects.tells(module), **table.tells}.get("work") == "compute"
     table.quality += name_variants.nameless(table, kernels) + name_variants.unite(table)
     table.quality += quality.check(table)
-    blocks = text_blocks.small(table)
     table.quality += odd_cells.check(module, table, blocks)
     table.accounted = accounted.rows(table, blocks.get(0, ()))
     if unfold:
@@ -144,7 +141,6 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         collect=_next_step(table.trace) or table.collect or dialects.collector(module, gpu.arch if gpu else table.arch),
     )
     tiny_work.enter(out)
-    laid_depth.enter(out)
     pixel_account.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)

@@ -34,7 +34,7 @@ class Block:
 def small(table: Table) -> dict[int, list[Block]]:
     """File -> its tables, of all text files of a table that are no larger than their head, which is at hand."""
     return {
-        n: list(of(file))
+        n: of(file)
         for n, file in enumerate(table.files)
         if file.size <= LARGEST and is_text(file) and file.head[:1] not in b"{["  # JSON has no columns
     }
@@ -50,8 +50,22 @@ def is_text(source: Source) -> bool:
         return False
 
 
-def of(file: Source) -> Iterator[Block]:
-    """The tables in the head of a text file."""
+def of(file: Source) -> list[Block]:
+    """The tables in the head of a text file; those whose header stands there again are one."""
+    out: list[Block] = []
+    places: dict[tuple[str, ...], int] = {}
+    for block, titled in _runs(file):
+        place = places.setdefault(tuple(block.head), len(out)) if titled else len(out)
+        if place < len(out):
+            first = out[place]
+            out[place] = Block(first.head, [*first.rows, *block.rows], [*first.lines, *block.lines])
+        else:
+            out.append(block)
+    return out
+
+
+def _runs(file: Source) -> Iterator[tuple[Block, bool]]:
+    """Rows of one width, one below the other, and whether their header is among them."""
     rows, lines = _records(file)
     heads: dict[int, Sequence[str]] = {}
     full = list(map(_has_figure, rows))
@@ -67,7 +81,7 @@ def of(file: Source) -> Iterator[Block]:
         body = [i for i in range(top, at[-1] + 1) if full[i]]  # some logs end in their header
         # rows may lack the last cells, as those of Nsight Compute's details
         head = heads.get(width) or next((h[:width] for wide, h in heads.items() if wide > width), ())
-        yield Block(head, [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body])
+        yield Block(head, [list(map(str.strip, rows[i])) for i in body], [lines[i] for i in body]), top > at[0]
 
 
 def _records(file: Source) -> tuple[list[list[str]], list[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from triage.capture.capture import Column, Table
-from triage.capture.redundancy import Ordered, Product, Shares
+from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.dialects.amd import rocm, unquoted_names
 from triage.dialects.tables import wide_table
@@ -18,6 +18,7 @@ REDUNDANT = (
     Product(("totalduration",), ("calls",), ("average",)),
     Shares(("percentage",), ("totalduration",)),
     Ordered((("min",), ("average",), ("max",))),
+    Extremes(("totalduration",), ("calls",), ("min",), ("max",), ("stddev",)),
 )
 ROLES = {
     "name": ("Name",),

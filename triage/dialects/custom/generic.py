@@ -71,9 +71,9 @@ def read(source: Source, options: Options) -> Table:
     _require_any(columns, source, headers)
     _refuse_list(source, evidence, named="device" in roles and schema.normal(headers[roles["device"]]) == "gpu")
     place(table, evidence, wide, roles, headers)
-    table.collect = metric_tables.asking(headers, columns.used)
+    table.collect, asked_for = metric_tables.asking(headers, columns.used)
     if not metric_tables.tool_of(headers):
-        table.collectable = frozenset(m for m in names() if m in columns.used or table.collect([m]))
+        table.collectable = frozenset((*columns.used, *asked_for(schema.all_metrics())))
     return table
 
 

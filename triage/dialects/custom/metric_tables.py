@@ -47,8 +47,10 @@ def tool_of(headers: Iterable[str]) -> Mapping[str, str]:
     return {} if not any(matches) else _SNAPDRAGON if matches[0] >= matches[1] else _STREAMLINE
 
 
-def asking(headers: Iterable[str], known: Iterable[str]) -> Callable[[list[str]], str]:
-    """What asks for further columns, by the tool's own names where that is known; it returns "" where there are none.
+def asking(
+    headers: Iterable[str], known: Iterable[str]
+) -> tuple[Callable[[list[str]], str], Callable[[Iterable[str]], list[str]]]:
+    """What asks for further columns, by the tool's own names where that is known, "" where there are none; and which it asks for.
 
     known: metrics of the columns that are there.
     """
@@ -59,8 +61,13 @@ def asking(headers: Iterable[str], known: Iterable[str]) -> Callable[[list[str]]
     phone = not has_sol and any(family in _PHONES for family in families)
     own = (*_PHONES[0], *_PHONES[1], *_COMMON) if phone else ("",)
 
+    def which(metrics: Iterable[str]) -> list[str]:
+        if tool:
+            return [tool[m] for m in metrics if m in tool]
+        return [m for m in metrics if m.startswith(own) and not m.startswith(foreign)]
+
     def ask(metrics: list[str]) -> str:
-        columns = [tool[m] for m in metrics if m in tool] if tool else [m for m in metrics if m.startswith(own) and not m.startswith(foreign)]  # fmt: skip
+        columns = which(metrics)
         return f"add columns: {', '.join(columns)}" if columns else ""
 
-    return ask
+    return ask, which

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from triage.capture.capture import Table
+from triage.capture.redundancy import References
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.graphics import markers, pix
 from triage.ground.errors import NotTriageable
 
 NAME = "pix-tool"
+REDUNDANT = (References(("queueid",), ("parent",), "-1"),)
 SIGN = ("global", "pixtool", "winpix", ".wpix", "microsoft", "save-event-list")
 TELLS = {"work": "graphics", "api": "d3d12"}
 TITLE = "PIX event list from pixtool"

@@ -14,6 +14,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Ordered, Record
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -27,6 +28,7 @@ SIGN = ("metric", "event")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, metrics and events per kernel"
 CAPTURE = nvprof.CAPTURE
+REDUNDANT = (Record((("kernel",), ("device",)), (("invocations",),)), Ordered((("min",), ("avg",), ("max",))))
 
 # nvprof's name -> (canonical id, factor on top of the printed unit's). Efficiencies are of a warp's 32 threads or a
 # sector's 32 bytes, transactions are sectors of 32 bytes, utilisation levels are tenths

@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
-from triage.capture.redundancy import Ordered, Product, Shares
+from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -34,6 +34,13 @@ REDUNDANT = (
     Shares(("time%",), ("totaltime", "totalprojtime")),
     Ordered((("min", "minimum", "projmin"), ("avg", "average", "projavg"), ("max", "maximum", "projmax"))),
     Ordered((("min", "minimum", "projmin"), ("med", "median", "projmed"), ("max", "maximum", "projmax"))),
+    Extremes(
+        ("totaltime", "totalprojtime"),
+        ("instances", "kerninst", "rangeinstances"),
+        ("min", "minimum", "projmin"),
+        ("max", "maximum", "projmax"),
+        ("stddev", "projstddev"),
+    ),
 )
 collect = nsys.collect
 

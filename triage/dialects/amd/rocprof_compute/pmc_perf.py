@@ -14,6 +14,7 @@ import numpy as np
 from triage.capture import shape
 from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Quality, Table
+from triage.capture.redundancy import Record
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -29,6 +30,8 @@ from triage.schema import normal
 NAME = "rocprof-compute"
 SIGN = ("kernel", "cu_per", "cu per", "cu-per", "numcu", "hbmbw")
 FOLDERS = True
+_SAME = "kernelname gridsize workgroupsize ldsperworkgroup scratchperworkitem archvgpr accumvgpr sgpr"  # times are of a pass
+REDUNDANT = (Record((("dispatchid",), ("gpuid",)), tuple((h,) for h in _SAME.split())),)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
 CAPTURE = """\
