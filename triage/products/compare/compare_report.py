@@ -22,8 +22,8 @@ from triage.products.compare.waterfall import added, steps
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
+from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
-from triage.rendering.html.page_data import blob
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import AS_DATA
 from triage.rendering.phrases import number, time
