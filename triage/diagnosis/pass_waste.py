@@ -37,7 +37,12 @@ _NAMED = 3
 
 def waste_facts(capture: Capture, found: Sequence[Pass], view: View, total: float) -> Facts:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
-    return _resolves(capture, total) | _tile_transfers(capture, total) | _multisampled(found, view, total) | _twice(capture, found, view, total)
+    return (
+        _resolves(capture, total)
+        | _tile_transfers(capture, total)
+        | _multisampled(found, view, total)
+        | _twice(capture, found, view, total)
+    )
 
 
 def samples(name: str) -> int:
