@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = "sample_captures/gpu-trace/demo_frame"
+QUEUES = "sample_captures/gpu-trace/async_frame"
 BUDGETS = (
     "[budgets]\nShadows = 1.2\nGBuffer = 2.0\nLighting = 2.5\nTransparency = 1.0\n"  # ms, of the passes in the picture
 )
@@ -41,6 +42,11 @@ def picture() -> bool:
     shutil.copyfile(out / "readme-light.png", ROOT / "docs/report.png")
     shutil.copyfile(out / "readme-dark-frame.png", ROOT / "docs/report-frame.png")
     shutil.copyfile(out / "readme-light-passes.png", ROOT / "docs/report-passes.png")
+    triage("diagnose", QUEUES, "-f", "html", "-o", str(out / "queues.html"))
+    subprocess.run(
+        ["node", str(script), str(out / "queues.html"), str(out / "queues"), shutil.which(browser) or ""], check=True
+    )
+    shutil.copyfile(out / "queues-light-queues.png", ROOT / "docs/report-queues.png")
     return True
 
 

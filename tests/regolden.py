@@ -7,13 +7,11 @@ zeros in its place and one version of the package, so that they change only wher
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 import os
 import re
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ if __name__ == "__main__":  # a script finds what lies beside it, not the packag
 from tests.conftest import FORMATS, ROOT, SAMPLES
 from tests.helpers import folded_json
 from triage import __version__
+from triage.rendering.html import packing
 
 GOLDEN = ROOT / "tests" / "golden"
 VERSION = "0.1.0"  # as golden files write it
@@ -123,7 +122,7 @@ PARTS = re.compile(r'<script type="text/plain" id="data-(\w+)">([\w+/=]*)</scrip
 
 def opened(page: str) -> dict[str, Any]:
     """The packed parts of a page as plain data, by name."""
-    return {m[1]: json.loads(zlib.decompress(base64.b64decode(m[2]))) for m in PARTS.finditer(page)}
+    return {m[1]: packing.read(m[2]) for m in PARTS.finditer(page)}
 
 
 def _light(page: str) -> str:
@@ -138,7 +137,7 @@ def _light(page: str) -> str:
 
 
 def _spread(packed: str) -> str:
-    data = json.loads(zlib.decompress(base64.b64decode(packed)))
+    data = packing.read(packed)
     return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in data.items())
 
 

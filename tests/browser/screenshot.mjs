@@ -1,4 +1,4 @@
-// Pictures of a report for the README: node screenshot.mjs REPORT.html OUT_PREFIX CHROMIUM. Light and dark, the first screen, the frame and its passes.
+// Pictures of a report for the README: node screenshot.mjs REPORT.html OUT_PREFIX CHROMIUM. Light and dark, the first screen, the frame, its passes and queues.
 import { chromium } from "playwright-core";
 import { pathToFileURL } from "node:url";
 import path from "node:path";
@@ -12,6 +12,6 @@ for (const colorScheme of ["light", "dark"]) {
   await page.screenshot({ path: `${prefix}-${colorScheme}.png` });
   await page.evaluate(() => document.getElementById("time").scrollIntoView());
   await page.screenshot({ path: `${prefix}-${colorScheme}-frame.png` });
-  await page.locator("#passes").screenshot({ path: `${prefix}-${colorScheme}-passes.png` });
+  for (const part of ["passes", "queues"]) if (await page.locator("#" + part).count()) await page.locator("#" + part).screenshot({ path: `${prefix}-${colorScheme}-${part}.png` });
 }
 await browser.close();

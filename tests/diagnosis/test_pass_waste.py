@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import SAMPLES
 from triage import api
 from triage.diagnosis.pass_waste import samples
 from triage.ground.pixel_formats import pixel_bytes
@@ -49,6 +50,14 @@ def test_a_resolve_of_its_own(tmp_path: Path) -> None:
     assert found["FRM016"]["cause"] == "msaa-cost" and "vkCmdResolveImage" in found["FRM016"]["message"]
     assert "TAA" not in found["FRM016"]["message"]
     assert "“Forward MSAA 4x” (4 samples)" in found["FRM017"]["message"]
+
+
+def test_depth_that_a_tiler_stores() -> None:
+    """As ovrgpuprofiler lists a surface: colour must be stored, depth need not."""
+    path = SAMPLES / "adreno-series" / "surfaces.txt"
+    (found,) = [f for f in api.diagnose(path).to_dict()["findings"] if f["rule"] == "FRM080"]
+    assert found["cause"] == "render-target-traffic" and "“StoreDepthStencil” (870 µs)" in found["message"]
+    assert "StoreColor" not in found["message"]
 
 
 def test_multisampled_passes_with_room_are_left_alone(tmp_path: Path) -> None:

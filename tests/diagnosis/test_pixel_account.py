@@ -76,3 +76,23 @@ def test_multisampling_is_no_pixel_thrown_away(tmp_path: Path) -> None:
         "DrawIndexed(7),Frame/Forward,draw,1,900,900,30000,110000,9",
     )
     assert passes["Forward"]["thrown_away"] is None and "FRM014" not in said
+
+
+def test_helpers_of_tiny_triangles_are_no_hidden_layers(tmp_path: Path) -> None:
+    """Two pixels per triangle: what did not pass may be the rest of their quads."""
+    passes, said = diagnosed(
+        tmp_path,
+        "DrawIndexed(6),Frame/Grass,draw,2,3200000,3100000,6400000,1600000,4",
+        "DrawIndexed(7),Frame/Grass,draw,2,3200000,3100000,6500000,1700000,4",
+    )
+    assert passes["Grass"]["layers"] is None and not {"FRM014", "FRM015"} & said.keys()
+
+
+def test_a_full_screen_draw_is_known_by_its_vertices(tmp_path: Path) -> None:
+    """Exports without primitive counts: PIX."""
+    file = tmp_path / "frame.csv"
+    file.write_text(
+        "name,path,kind,gpu.time [ms],invocations.vs,invocations.ps,draw.count\n"
+        "Smoke,Frame,draw,4,900,28000000,9\nTone map,Frame,draw,0.5,3,2000000,1\n"
+    )
+    assert {p["name"]: p["layers"] for p in api.diagnose(file).to_dict()["passes"]}["Smoke"] == 14

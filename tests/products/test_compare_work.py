@@ -18,7 +18,7 @@ from triage.products.compare.compare_report import render
 from triage.products.compare.comparing import compare
 from triage.products.compare.iterations import iterations
 from triage.products.compare.verdict import signed, spread
-from triage.products.compare.waterfall import steps
+from triage.products.compare.waterfall import labels, steps
 
 TRACE = SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite"
 
@@ -149,3 +149,13 @@ def test_versions_of_driver_and_profiler_are_evidence_where_both_sides_name_them
     assert any(said.startswith("Nsight Compute: ") for said in kinds["method"])
     after.parts[0].capture.table.versions = {}
     assert not {"hardware", "method"} & {k["kind"] for k in compare(before, after)["kinds"]}
+
+
+def test_steps_of_like_names_are_told_apart(tmp_path: Path) -> None:
+    rows = [
+        (f'"void gemm<float, {size}>(A, {of})"', 1, ms)
+        for size, of, ms in ((64, "A", 4.0), (32, "A", 3.0), (64, "B", 2.0))
+    ]
+    b, a = table(tmp_path / "b.csv", rows), table(tmp_path / "a.csv", [(n, c, ms * 1.3) for n, c, ms in rows])
+    found = labels(steps(compare(diagnosis(b), diagnosis(a)), "outside"), 34)
+    assert found == ["gemm<float, 64> (1)", "gemm<float, 32>", "gemm<float, 64> (2)"]

@@ -20,11 +20,12 @@ from click.testing import CliRunner, Result
 
 from tests.conftest import ROOT
 from tests.contracts.test_forged_databases import forge
+from triage.capture.capture import SEP
 from triage.ground.errors import TriageError
 from triage.products.history import schema, store, trend
 from triage.products.history.changepoints import levels, shifts
 from triage.products.history.gate import gate, matches
-from triage.products.history.record import Key, Run, Todo
+from triage.products.history.record import Key, Run, Todo, names_whole
 
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps"
 DAY = 86_400
@@ -409,3 +410,15 @@ def test_texts_of_a_history_that_share_their_bytes_are_refused(tmp_path: Path, m
 def test_more_runs_and_markers_than_can_be_held_are_said(farm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "CELLS", 10)
     assert "too many for one trend" in str(verbs("gate", "--history", farm).exception)
+
+
+def test_a_flat_list_is_not_named_after_its_first_marker(tmp_path: Path) -> None:
+    flat, nested = ("Shadow", "Light"), (f"Frame #{SEP}Shadow", f"Frame #{SEP}Light")
+    assert not names_whole("Shadow", flat) and not names_whole("gemm", ("gemm<int> [4 x 64]", "copy [1 x 64]"))
+    assert names_whole("Frame #", nested) and names_whole("game", flat)
+    path = tmp_path / "flat.csv"
+    path.write_text("name,gpu.time [ms]\nShadow,1\nLight,2\n")
+    assert (
+        verbs("add", path, "--history", tmp_path / "h.sqlite", "--commit", "c1", "--branch", "main").return_value == 0
+    )
+    assert verbs("gate", "--history", tmp_path / "h.sqlite").stdout.startswith("Capture at c1:")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from triage.capture.capture import Column, Table
-from triage.reading import quality
+from triage.dialects import Options
+from triage.reading import quality, reader
 
 KERNEL = {
     "gpu.time": 1e6,
@@ -43,3 +46,13 @@ def test_a_locked_clock_is_told_where_another_unit_leads_without_it() -> None:
 )
 def test_and_nowhere_else(changed: dict[str, float]) -> None:
     assert remarks(**changed) == []
+
+
+def test_an_event_list_that_nothing_reads_is_named(tmp_path: Path) -> None:
+    path, events = tmp_path / "t.csv", tmp_path / "events.txt"
+    path.write_text("name,gpu.time [ms]\nShadow,1\n")
+    events.write_text("EID | Event\n")
+    capture = reader.read(str(path), options=Options(events=str(events)))
+    assert [q.message for q in capture.quality if q.check == "events"] == [
+        f"--events {events} was not read: exports of this kind (generic) have no event list of their own"
+    ]

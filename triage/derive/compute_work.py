@@ -144,10 +144,11 @@ def _named(view: View, pattern: re.Pattern[str]) -> Values:
     lines = text.split("\n")
     if len(lines) != len(names):  # a name holds a line end
         lines = list(map(_plain, names))
-    found = {}  # kernels are few and launches many: each name is searched once
-    for name, line in dict(zip(names, lines, strict=True)).items():
-        found[name] = float(any(n in line for n in needles) and pattern.search(name[:2000]) is not None)
-    return np.fromiter(map(found.__getitem__, names), np.float64, len(names))
+    rows = [i for n in needles for i, line in enumerate(lines) if n in line]
+    found = {name: pattern.search(name[:2000]) is not None for name in {names[i] for i in rows}}
+    out = np.zeros(view.size)
+    out[rows] = [found[names[i]] for i in rows]  # kernels are few and launches many: each name is searched once
+    return out
 
 
 def _plain(text: str) -> str:

@@ -293,10 +293,9 @@ DERIVATIONS = (
     ),
     Derivation(
         "lsu.least_turns",
-        (),
         "L1's share of peak / SM SOL at the generation's peak rates, where LSU requests were not counted and L2 is less than half as busy as L1",
         _least_turns,
-        ("unit.l1_data", "unit.lsu", "l2.throughput", "sm.throughput"),
+        optional=("unit.l1_data", "unit.lsu", "l2.throughput", "sm.throughput"),
         whole=True,
         ask=("l1tex.lsu_data", "l1tex.lsu_requests"),
     ),

@@ -68,7 +68,8 @@ class Outcomes:
     @cached_property
     def ids(self) -> dict[int, str]:
         """Index in the capture -> id in the report, of the shown workloads."""
-        return {w: self.part.workload_id(w, self.d.many) for w in self.rows.tolist()}
+        many = self.d.many
+        return {w: self.part.workload_id(w, many) for w in self.rows.tolist()}
 
     @cached_property
     def truth(self) -> Truth:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.ground.method import LOW
@@ -27,6 +27,9 @@ _RESOLVE_RE = re.compile(
     r"|\bresolve[ _:-]{0,3}(?:msaa|multi-?sampl)",
     re.IGNORECASE,
 )
+# stages of a tiler's surface, as ovrgpuprofiler and AGI name them
+_STAGE_RE = re.compile(r"(?:GMEM )?(?:Load|Store) ?(?:Colou?r|Depth)\w*(?:/Stencil)?", re.IGNORECASE)
+_KEPT_RE = re.compile(r"(?:GMEM )?Store ?Colou?r", re.IGNORECASE)  # what the next pass or the screen reads
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
 _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 _NAMED = 3
@@ -34,7 +37,12 @@ _NAMED = 3
 
 def waste_facts(capture: Capture, found: Sequence[Pass], view: View, total: float) -> Facts:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
-    return _resolves(capture, total) | _multisampled(found, view, total) | _twice(capture, found, view, total)
+    return (
+        _resolves(capture, total)
+        | _tile_transfers(capture, total)
+        | _multisampled(found, view, total)
+        | _twice(capture, found, view, total)
+    )
 
 
 def samples(name: str) -> int:
@@ -45,14 +53,26 @@ def samples(name: str) -> int:
 
 def _resolves(capture: Capture, total: float) -> Facts:
     """Time of ranges that only resolve samples; {} in a frame without a sign of multisampling."""
-    own = np.nan_to_num(capture.self_ns)
     where = np.array([bool(_RESOLVE_RE.search(str(n)[:400])) for n in capture.names])
-    if not where.any():
+    return {"frame.resolve_share": _share(capture, where, total, "no timed resolve")} if where.any() else {}
+
+
+def _tile_transfers(capture: Capture, total: float) -> Facts:
+    """Time of loads into tile memory and of depth stores; {} in a frame whose surfaces have no such stages."""
+    stages = np.array([bool(_STAGE_RE.fullmatch(str(n)[:40])) for n in capture.names])
+    if not stages.any():
         return {}
+    where = stages & [not _KEPT_RE.match(str(n)[:40]) for n in capture.names]
+    return {"frame.tile_share": _share(capture, where, total, "only colour is stored")}
+
+
+def _share(capture: Capture, where: Masks, total: float, none: str) -> tuple[float, str]:
+    """Part of the frame in some ranges, and the longest of them with their times; none: the text where none has a time."""
+    own = np.nan_to_num(capture.self_ns)
     rows = np.flatnonzero(where & (own > 0))
     rows = rows[np.argsort(-own[rows], kind="stable")]
     text = ", ".join(f"“{capture.names[i]}” ({show(float(own[i]), 'ns')})" for i in rows[:_NAMED])
-    return {"frame.resolve_share": (float(own[rows].sum()) / total, text or "no timed resolve")}
+    return float(own[rows].sum()) / total, text or none
 
 
 def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:

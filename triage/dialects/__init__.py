@@ -26,7 +26,7 @@ docs/dialect.md. Three things stand elsewhere:
 
 from triage.dialects.contract import Dialect, Match, Options, collector
 from triage.dialects.picking import pick
-from triage.dialects.registry import add_folder, dialects, named, noun, require, tells
+from triage.dialects.registry import add_folder, dialects, has_events, named, noun, require, tells
 
 __all__ = [
     "Dialect",
@@ -35,6 +35,7 @@ __all__ = [
     "add_folder",
     "collector",
     "dialects",
+    "has_events",
     "named",
     "noun",
     "pick",

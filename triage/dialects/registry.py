@@ -136,6 +136,11 @@ def tells(dialect: Dialect | str) -> Mapping[str, str]:
     return getattr(named(dialect) if isinstance(dialect, str) else dialect, "TELLS", {})
 
 
+def has_events(dialect: Dialect) -> bool:
+    """True for a dialect whose counters have an event list of their own (`EVENTS`), which --events names."""
+    return bool(getattr(dialect, "EVENTS", False))
+
+
 def noun(names: Iterable[str]) -> str:
     """What a row of these dialects' exports is called: kernel, application (`ROW` of the dialect), else marker."""
     nouns = {getattr(named(n), "ROW", "kernel" if tells(n).get("work") == "compute" else "marker") for n in set(names)}

@@ -38,7 +38,12 @@ def scope(c: Capture) -> str:
     top = str(c.paths[0]).partition(SEP)[0] if c.paths[0] else str(c.names[0])
     if c.paths.any():
         return re.sub(r"\d+", "#", top)
-    return re.split(r"[<(]", top, maxsplit=1)[0].removeprefix("void ").strip()
+    return kernel_base(top)
+
+
+def kernel_base(name: str) -> str:
+    """A kernel's name without template arguments and parameters."""
+    return re.split(r"[<(]", name, maxsplit=1)[0].removeprefix("void ").strip()
 
 
 def of_item(cause: str, captured: str) -> str:

@@ -29,12 +29,16 @@ def is_collective(kernel: str) -> bool:
     return COLLECTIVE.search(kernel) is not None
 
 
-@lru_cache(maxsize=65_536)
 def plain(name: str) -> str:
     """A C++ name without return type, parameters and the types of constants; any other name as it is.
 
     They tell no two kernels of a report apart.
     """
+    return _plain(name) if name.endswith((")", ") const", "]")) else name
+
+
+@lru_cache(maxsize=65_536)
+def _plain(name: str) -> str:
     name = _original(name)
     if len(name) > 4096 or not name.endswith((")", ") const")) or not _IS_CPP.search(name):
         return name

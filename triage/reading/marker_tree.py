@@ -150,13 +150,18 @@ def tree(names: Names, paths: Names | None) -> tuple[Indices, Indices, Names | l
     first_child: dict[str, int] = {}
     for i, path in enumerate(paths):
         first_child.setdefault(str(path), i)
+    only = {"": -1}  # row above a path, where it is the same for all in it
     for i, path in enumerate(paths):
-        key = str(path)
-        while key:  # upwards, past levels that no row stands for
-            if key in where and (j := _instance(where[key], i, first_child.get(key, n))) != i:
-                parent[i] = j
-                break
+        key = text = str(path)
+        if text in only:
+            parent[i] = only[text]
+            continue
+        while key and key not in where:  # upwards, past levels that no row stands for
             key = key.rpartition(SEP)[0]
+        rows = where.get(key, [-1]) if key else [-1]
+        parent[i] = _instance(rows, i, first_child.get(key, n))
+        if len(rows) == 1:
+            only[text] = rows[0]
     return parent, depth, full
 
 

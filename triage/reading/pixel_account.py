@@ -21,6 +21,8 @@ from triage.reading.pass_tree import Pass, passes
 
 FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
+MAX_VERTICES = 6  # of one full-screen draw: two triangles without an index buffer
+QUAD = 4  # pixels that are shaded together: up to so many invocations of a triangle, helpers included, are one quad
 SAME = 0.01  # counts this close are one size
 THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
 FORMULA = "pixels of the pass's or the frame's full-screen work"
@@ -32,6 +34,7 @@ _OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mi
 class Account:
     """target: pixels of a pass's render target, None if unknown. shaded, passed: layers on it, None if unknown.
 
+    shaded is unknown, too, where triangles are so small that most invocations may be helpers of their quads.
     thrown: share of the shaded pixels that fail depth or stencil behind the shader, None if unknown. survivors: the pixels are
     what an equal test of a depth laid before let through, and say nothing of the triangles. early: the pixels were counted
     before early tests, which may reject most of them unseen. blended: by its name, a pass of blended layers.
@@ -55,19 +58,31 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
         passed = np.full(view.size, np.nan)
     stated = column(view, "target.pixels")
     leaf, draws = capture.leaf, np.maximum(_filled(column(view, "draw.count"), capture.calls), 1.0)
-    screen = leaf & (drawn >= FULL * draws) & (prims <= MAX_TRIANGLES * draws)
+    few = np.where(
+        np.isfinite(prims), prims <= MAX_TRIANGLES * draws, column(view, "invocations.vs") <= MAX_VERTICES * draws
+    )
+    screen = leaf & (drawn >= FULL * draws) & few
     each = np.where(screen, drawn / draws, np.nan)
     whole = _largest(each)
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
         target = _target(p, stated, each, whole)
-        pixels, ps, kept = (counted(v, p, leaf) for v in (drawn, shaded, passed))
+        pixels, ps, kept, made = (counted(v, p, leaf) for v in (drawn, shaded, passed, prims))
         blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
-        thrown = None if ps is None or kept is None or kept > ps else 1 - kept / ps
         survivors = bool(laid[p.rows].any())
+        # a pass of full-screen triangles has large ones, however few its pixels
+        helpers = (
+            not survivors
+            and ps is not None
+            and made is not None
+            and MAX_TRIANGLES * draws[p.rows].sum() < made
+            and ps <= QUAD * made
+        )
+        thrown = None if helpers or ps is None or kept is None or kept > ps else 1 - kept / ps
         early = ps is None and not blended
-        out.append(Account(target, _over(ps or pixels, target), _over(kept, target), thrown, survivors, early, blended))
+        layers = None if helpers else _over(ps or pixels, target)
+        out.append(Account(target, layers, _over(kept, target), thrown, survivors, early, blended))
     return out
 
 
@@ -87,7 +102,7 @@ def enter(capture: Capture) -> None:
     single = [p for p in every if len(p.rows) == 1 and not p.rest]
     targets = np.full(len(capture), np.nan)
     for p, a in zip(single, accounts(capture, single, view), strict=True):
-        if not a.early and (a.thrown or 0.0) < THROWN and a.target:
+        if not a.early and (a.thrown or 0.0) < THROWN and a.shaded is not None:
             targets[p.rows] = a.target
     if np.isfinite(targets).any():
         capture.facts["target.pixels"] = targets

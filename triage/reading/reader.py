@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage import devices, dialects
-from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Table
+from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Quality, Table
 from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
@@ -71,6 +71,9 @@ def read(
     # A profiler may still have been writing: then line numbers and digests would belong to another file.
     for file in table.files:
         file.unchanged()
+    if options.events and not dialects.has_events(module):
+        said = f"--events {options.events} was not read: exports of this kind ({module.NAME}) have no event list of their own"
+        table.quality.insert(0, Quality("events", said))
     table.quality += bad_rows.ends(table.files)
     table.quality += identities.check(
         table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.MOVED) else None

@@ -11,7 +11,7 @@ from triage.rendering.escape import short
 
 
 def queue_lines(captures: Sequence[CaptureEntry]) -> list[str]:
-    """`GPU Compute: busy 2.1 ms (26 % of 8 ms), 1.9 ms beside another queue; waits 5.9 ms`; [] where work has no queues."""
+    """`GPU Compute: busy 2.1 ms (26 % of 8 ms), 1.9 ms beside another queue; idle 5.9 ms`; [] where work has no queues."""
     out = []
     for c in captures:
         span = c.get("queue_span_ns") or 0
@@ -20,5 +20,5 @@ def queue_lines(captures: Sequence[CaptureEntry]) -> list[str]:
             share = percent(busy / span) if span else ""
             text = f"{short(q['name'], 40)}: busy {phrases.time(busy)} ({share} of {phrases.time(span)})"
             text += f", {phrases.time(q['beside_ns'])} beside another queue" if q["beside_ns"] else ", alone"
-            out.append(text + (f"; waits {phrases.time(q['waits_ns'])}" if q["waits_ns"] else ""))
+            out.append(text + (f"; idle {phrases.time(q['waits_ns'])}" if q["waits_ns"] else ""))
     return out

@@ -174,6 +174,13 @@ METRICS = (
         "Share of the frame in ranges that only resolve multisampled targets, by their names",
     ),
     Metric(
+        "frame.tile_share",
+        "ratio",
+        "Time of loads to tile memory and of depth stores",
+        "low",
+        "Share of the frame in stages that load targets into tile memory or store depth and stencil from it",
+    ),
+    Metric(
         "frame.msaa_share",
         "ratio",
         "Time in multisampled passes at their limit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -24,14 +25,19 @@ def by_path(names: Names, paths: Names, named: bool) -> tuple[Names, Names]:
     """Leaf names and parent paths; a path may or may not repeat the workload's name as its last level, or stand for it."""
     between = next((s for s in SEPARATORS if any(s in str(p) for p in paths)), "/")
     leaf, parent = names.copy(), np.empty(len(names), dtype=object)
-    for i, path in enumerate(paths):
-        text, name = str(path), str(names[i]).strip()
-        levels = [p.strip() for p in text.split(between) if p.strip()]
-        if levels and (not named or not name or levels[-1] == name):
-            leaf[i] = levels.pop()
-        elif named and text.endswith(name) and between in name:  # a name may itself hold what separates levels
-            levels = [p.strip() for p in text[: -len(name)].split(between) if p.strip()]
-        parent[i] = SEP.join(levels)
+
+    @cache
+    def cut(text: str) -> tuple[str, str, str]:
+        levels = [level for part in text.split(between) if (level := part.strip())]
+        return SEP.join(levels), SEP.join(levels[:-1]), levels[-1] if levels else ""
+
+    for i, (path, given) in enumerate(zip(paths.tolist(), names.tolist(), strict=True)):
+        text, name = str(path), str(given).strip()
+        parent[i], above, last = cut(text)
+        if last and (not named or not name or last == name):
+            parent[i], leaf[i] = above, last
+        elif named and between in name and text.endswith(name):  # a name may itself hold what separates levels
+            parent[i] = cut(text[: -len(name)])[0]
     return leaf, parent
 
 

@@ -21,6 +21,7 @@ from triage.ground.phrasing import first_of
 NAME = "renderdoc"
 SIGN = ("eid", "e id", "e_id", "e-id", "event")
 TELLS = {"work": "graphics"}
+EVENTS = True  # the event tree is a file of its own, named by --events
 # no counters: they stand in the exported event tree
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
 BARRIERS_IN_TEXT = "vkCmdPipelineBarrier and ResourceBarrier in the event text"

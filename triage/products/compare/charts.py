@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from triage.products.compare.compare_result import Judged
 from triage.products.compare.verdict import signed, spread
-from triage.products.compare.waterfall import Step, added
+from triage.products.compare.waterfall import Step, added, labels
 from triage.products.noise import FASTER, SAME, SLOWER
 from triage.rendering.escape import short
 from triage.rendering.html.bars import number
@@ -48,13 +48,14 @@ def waterfall(frame: Judged, steps: Sequence[Step]) -> Markup:
     low = max(0.0, min(sums) - (max(sums) - min(sums)) * 0.5)
     span = max(sums) - low or 1.0
     out = []
-    for name, start, end, look in rows:
+    names = ["before", *labels(steps, 34), "after"]
+    for (name, start, end, look), label in zip(rows, names, strict=True):
         left, right = (max(0.0, (x - low) / span) * 100 for x in sorted((start, end)))
         at = f'x="{number(left)}%" y="2" width="{number(max(0.2, right - left))}%" height="14"'
         hatch = f'<rect {at} fill="url(#h-memory)"/>' if look == "slower" else ""
         text = added(end - start) if look else time(end)
         out.append(
-            f'<span title="{escape(short(name, 300))}">{escape(short(name, 34))}</span>'
+            f'<span title="{escape(short(name, 300))}">{escape(label)}</span>'
             f'<svg width="100%" height="18" aria-hidden="true" focusable="false"><rect class="p-{look or "before"}" {at}/>{hatch}</svg><b>{text}</b>'
         )
     scale = f"Scale: {time(low) if low else '0'} to {time(max(sums))}."

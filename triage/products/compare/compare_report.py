@@ -18,12 +18,12 @@ from triage.products.compare.compare_result import Change, Comparison, Judged, P
 from triage.products.compare.headline import headline, kinds, noun, sentences, verdict, whole
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import added, steps
+from triage.products.compare.waterfall import added, labels, steps
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
+from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
-from triage.rendering.html.page_data import blob
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import AS_DATA
 from triage.rendering.phrases import number, time
@@ -75,6 +75,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
     pairs.sort(key=lambda p: -abs(_adds(p)))
     shown = None if full or form == "html" else DEFAULT_PAIRS
     listed = [_pair(p, full) for p in pairs[:shown]]
+    fall = steps(doc, "idle and overlap" if doc["timeline"] else "outside")
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
@@ -97,10 +98,12 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         ],
         "added": added,
         "lead": _lead(pairs[:1]),
-        "steps": steps(doc, "idle and overlap" if doc["timeline"] else "outside"),
+        "steps": fall,
+        "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
         names |= _page(doc, pairs, listed, full)
+        names["waterfall"] = charts.waterfall(doc["frame"], fall)
     return templates.render(declared.templates("compare")[form], **{**doc, **names})
 
 
@@ -126,7 +129,6 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "scale": scale,
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
         "look": charts.look(verdict(doc)),
-        "waterfall": charts.waterfall(doc["frame"], steps(doc, "idle and overlap" if doc["timeline"] else "outside")),
         "per": rate and f"per {rate['unit']}",
         "rate": rate and rate["judged"],
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 from triage.products.compare.compare_result import Comparison
+from triage.rendering.escape import distinct
 from triage.rendering.phrases import time
 
 MINUS = "\u2212"
@@ -47,6 +49,19 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
             level += ns
             out.append({"name": name, "adds_ns": ns, "sum_ns": level})
     return out
+
+
+def labels(found: Sequence[Step], most: int) -> list[str]:
+    """The names in at most `most` characters; what stays alike, such as two kernels of one name, is numbered."""
+    cut = distinct([s["name"] for s in found], most)
+    again = {label for label in cut if cut.count(label) > 1}
+    if not again:
+        return cut
+    narrow = distinct([s["name"] for s in found], most - len(" (10)"))
+    return [
+        f"{short_} ({narrow[: i + 1].count(short_)})" if label in again else label
+        for i, (label, short_) in enumerate(zip(cut, narrow, strict=True))
+    ]
 
 
 def added(ns: float) -> str:

@@ -31,7 +31,7 @@ from triage.products.history.changepoints import (
     shifts,
 )
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
-from triage.products.history.record import shown
+from triage.products.history.record import names_whole, shown
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
 from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, inconclusive
@@ -111,6 +111,7 @@ def judge(
         "schema": SCHEMA,
         "kind": "gate",
         "scope": key.scope,
+        "of": key.scope if names_whole(key.scope, trend.markers) else "",
         "device": key.device,
         "build": named(trend.builds[-1]),
         "against": against,

@@ -45,7 +45,7 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
-    title = f"{doc['scope'] or 'Frame'} at {doc['build']['revision'][:12]}"
+    title = f"{doc['of'] or 'Capture'} at {doc['build']['revision'][:12]}"
     words: dict[str, Any] = {
         "title": title,
         "verdict": verdict(doc),

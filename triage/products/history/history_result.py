@@ -59,13 +59,14 @@ class Over(TypedDict):
 class Gate(TypedDict):
     """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed.
 
-    visible: no slow-down above it is missed in any marker, a share; noisiest: the marker that sets it; typical: the same
-    of the median marker.
+    of: the scope where it names the whole, "" where it is the first of a flat list. visible: no slow-down above it is
+    missed in any marker, a share; noisiest: the marker that sets it; typical: the same of the median marker.
     """
 
     schema: str
     kind: str
     scope: str
+    of: str
     device: str
     build: Named
     against: str

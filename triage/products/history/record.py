@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from triage.capture.capture import SEP
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.bundle import Bundle
+from triage.findings.identity import kernel_base
 from triage.findings.identity import scope as scope_of
 from triage.ground.errors import TriageError
 
@@ -54,6 +56,13 @@ class Run:
     rules: str
     times: tuple[tuple[str, float, str], ...]
     todo: tuple[Todo, ...]
+
+
+def names_whole(scope: str, markers: Sequence[str]) -> bool:
+    """True for the name of what holds the markers; false where it is but the first of those that stand beside each other."""
+    return any(m.startswith(scope + SEP) for m in markers) or all(
+        kernel_base(m.partition(" [")[0]) != scope for m in markers
+    )
 
 
 def record(d: Diagnosis, b: Bundle) -> Run:

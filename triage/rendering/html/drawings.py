@@ -6,6 +6,7 @@ Text and patterns say everything that colour says.
 
 from __future__ import annotations
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from triage.document.bundle import Bundle
@@ -25,10 +26,9 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
     total = nodes.ns[0]
     if not total:
         return Markup("")
-    children: dict[int, list[int]] = {}
-    for k, parent in enumerate(nodes.parent):
-        if parent >= 0:
-            children.setdefault(parent, []).append(k)
+    parents = np.array(nodes.parent)
+    order = np.argsort(parents, kind="stable")
+    first = np.searchsorted(parents[order], np.arange(len(nodes) + 1))
     out: list[str] = []
     looks = leaders(b, nodes)
     depth = 0
@@ -39,10 +39,11 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
         depth = max(depth, row)
         out.append(_bar(nodes.name[k], nodes.ns[k], nodes.work[k] < 0, looks[k], x, w, row))
         # rounded, the children may add up to a little more than what holds them
-        inside = sum(nodes.ns[c] for c in children.get(k, ()))
+        children = order[first[k] : first[k + 1]].tolist()
+        inside = sum(nodes.ns[c] for c in children)
         scale = w / max(nodes.ns[k], inside) if max(nodes.ns[k], inside) else 0
         at = x
-        for c in children.get(k, ()):
+        for c in children:
             size = nodes.ns[c] * scale
             # narrower than a pixel and its gap: not drawn, but its place is kept
             if size >= 1.5:

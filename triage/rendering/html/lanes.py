@@ -75,7 +75,7 @@ def queues(captures: Sequence[CaptureEntry]) -> list[Markup]:
     out = []
     for c in captures:
         if found := c.get("queues"):
-            rows = "".join(_row(short(q["name"], 16), [(q["parts"], "op-kernel", "")], 1.0) for q in found)
+            rows = "".join(_row(short(q["name"], 28), [(q["parts"], "op-kernel", "")], 1.0) for q in found)
             said = queue_lines([c])
             listed = "".join(f'<p class="soft">{escape(line)}</p>' for line in said)
             out.append(

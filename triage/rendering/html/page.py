@@ -17,7 +17,7 @@ from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
 from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
-from triage.rendering.html import bars, drawings, lanes, operator_roofline, page_data
+from triage.rendering.html import bars, drawings, lanes, operator_roofline, packing, page_data
 from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
 from triage.rendering.labels import HEADS
@@ -62,7 +62,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         if brief
         else operator_roofline.roofline(b.view["frame"]["operators"], summary["duration_ns"]),
         "most_passes": MOST_PASSES,
-        "parts": {} if brief else {name: Markup(text) for name, text in page_data.blobs(_parts(b, nodes)).items()},
+        "parts": {} if brief else {name: Markup(text) for name, text in packing.blobs(_parts(b, nodes)).items()},
         "views": views,
         "index": {w: i for i, w in enumerate(b.workloads.field("id"))},
         "titles": {name: c["title"] for name, c in b.causes.items()},

@@ -2,24 +2,18 @@
 workloads what a reader opens.
 
 Columns rather than rows: numbers of one kind lie beside each other, which packs several times smaller. Each part is
-compressed by itself and unpacked in the page when it is asked for (reports/_parts/unpack.js.j2 reads exactly this).
+packed by itself and unpacked in the page when it is asked for (reports/_parts/unpack.js.j2 reads exactly this).
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import orjson
 
 from triage import schema
-from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Columns
 from triage.document.entries import VERDICT_CLASSES, FindingEntry, OpinionEntry, RuledOutEntry
@@ -36,9 +30,7 @@ from triage.rendering.labels import AS_DATA
 from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
 
 LONG = 2_000  # characters of a name the page keeps
-LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
 CHUNK = 1_000  # workloads whose details are one part
-AHEAD = 2  # parts that are compressed while others are made
 _BANDS, _CONFIDENCE = tuple(BANDS), tuple(CONFIDENCE)
 Column: TypeAlias = Sequence[Json] | Indices  # 0 where every value is 0
 
@@ -86,17 +78,19 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
     w_rows: dict[str, Json] = {
         # as steps from the one before: new names are numbered as they come
         "name": np.diff(names.all(b.workloads.field("name"), lambda n: short(n, LONG)), prepend=0),
-        "path": names.all(b.workloads.field("paths"), lambda p: "/".join(p.split(SEP)) if p else ""),
+        "path": names.all(b.workloads.field("paths"), lambda p: clean("/".join(p.split(SEP)))),
         "kind": _column(names.all(b.workloads.field("kind"))),
-        "calls": _column([(n or 1) - 1 for n in b.workloads.field("calls")]),
+        "calls": _column(np.array([(n or 1) - 1 for n in b.workloads.field("calls")])),
         "self": faithful(np.round(own, 3), 5),
         # total time only where it differs from self time
         "time": _column(faithful(np.where(np.round(time, 3) == np.round(own, 3), 0.0, np.round(time, 3)), 5)),
         "limiter": limiter,
         "band": np.concatenate([c.bands for c in columns]),
-        "cause": _column([k for c in columns for k in _leaders(c, causes)]),
+        "cause": _column(np.concatenate([_leaders(c, causes) for c in columns])),
         "saved": _column([ns or 0 for ns in faithful(np.round(saved, 1), 4)]),
-        "verdict": _column([VERDICT_CLASSES.index(verdict) for verdict in b.workloads.field("verdict_class")]),
+        "verdict": _column(
+            np.array([VERDICT_CLASSES.index(verdict) for verdict in b.workloads.field("verdict_class")])
+        ),
         "sol": [_shares(columns, u) for u in _units(columns, units)],
     }
     gains = [f["gain"] for f in found]
@@ -135,10 +129,12 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
     }
 
 
-def _leaders(c: Columns, causes: Strings) -> list[int]:
+def _leaders(c: Columns, causes: Strings) -> Indices:
     """1 + the cause that leads each workload, 0 for none."""
-    known = {k: causes(c.causes[k]) + 1 for k in np.unique(c.leader).tolist() if k >= 0}
-    return [known.get(k, 0) for k in c.leader.tolist()]
+    known = np.zeros(len(c.causes) + 1, dtype=np.int64)  # the last one for none, -1
+    for k in distinct(c.leader):
+        known[k] = causes(c.causes[k]) + 1 if k >= 0 else 0
+    return known[c.leader]
 
 
 def _units(columns: Sequence[Columns], units: Strings) -> list[str]:
@@ -172,8 +168,8 @@ def _tree(nodes: Nodes, names: Strings) -> dict[str, Json]:
         works.append(w - last if w >= 0 else 0)
         last = w if w >= 0 else last
     return {
-        "up": [k - parent if parent >= 0 else 0 for k, parent in enumerate(nodes.parent)],
-        "w": works,
+        "up": np.array([k - parent if parent >= 0 else 0 for k, parent in enumerate(nodes.parent)]),
+        "w": np.array(works),
         "group": names.all([n for n, w in zip(nodes.name, nodes.work, strict=True) if w < 0], lambda n: short(n, LONG)),
         "whole": nodes.ns[0],
     }
@@ -222,10 +218,10 @@ class Details:
             "grades": _column(self.grades[part]),
             "way": [[shape[part], _column(number[part])] for shape, number in self.way],
             "guide": _column(self.guide[part]),
-            "out": _column([[self.p.t(r["why"]) for r in self.out.get(i, ())] or 0 for i in ids]),
+            "out": _column([[self.p.t(r["why"]) for r in self.out[i]] if i in self.out else 0 for i in ids]),
             "cells": _column([c.rows if c else 0 for c in cells]),
             "line": _column([c.line if c else 0 for c in cells]),
-            **{key: _column([of.get(i, 0) for i in ids]) for key, of in self.rare.items()},
+            **{key: _column([of.get(i, 0) for i in ids]) if of else 0 for key, of in self.rare.items()},
         }
 
     def _ways(self) -> tuple[list[tuple[Indices, Indices]], list[Json]]:
@@ -325,35 +321,3 @@ def _unit_meaning(shown: str) -> str:
     units = {f"{prefix}.throughput": name for prefix, name in HARDWARE_UNITS.items()} | TILER_UNITS | SHADER_PIPES
     metric = next((metric for metric, name in units.items() if name == shown), "")
     return schema.get(metric).meaning if schema.known(metric) else ""
-
-
-def blobs(parts: Iterable[tuple[str, Json]]) -> dict[str, str]:
-    """Parts as text, compressed while the next are made: that holds no lock of the interpreter. A few at a time are held."""
-    out: dict[str, str] = {}
-    with ThreadPoolExecutor(AHEAD) as pool:
-        waiting: deque[tuple[str, Future[str]]] = deque()
-        for name, data in parts:
-            waiting.append((name, pool.submit(_compressed, _dumped(data))))
-            del data  # of the first part, over all workloads, nothing is kept beside the next
-            if len(waiting) > AHEAD:
-                first, text = waiting.popleft()
-                out[first] = text.result()
-        out |= {name: text.result() for name, text in waiting}
-    return out
-
-
-def blob(data: Json) -> str:
-    """A part as text of letters that is inert inside a script element."""
-    return _compressed(_dumped(data))
-
-
-def _dumped(data: Json) -> bytes:
-    try:
-        return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
-    except TypeError:  # a lone surrogate in a path
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=np.ndarray.tolist)
-        return text.encode("utf-8", "replace")
-
-
-def _compressed(dumped: bytes) -> str:
-    return base64.b64encode(zlib.compress(dumped, LEVEL)).decode()

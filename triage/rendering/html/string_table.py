@@ -46,10 +46,11 @@ class Strings:
         """Index of a text, cleaned."""
         return self.index.setdefault(clean(text), len(self.index))
 
-    def all(self, texts: Sequence[str], made: Callable[[str], str] = str) -> builtins.list[int]:
-        """Indices of many; made: what a text becomes, asked once for each that differs."""
-        known = {text: self(made(text)) for text in dict.fromkeys(texts)}
-        return [known[text] for text in texts]
+    def all(self, texts: Sequence[str], made: Callable[[str], str] = clean) -> Indices:
+        """Indices of many; made: what a text becomes, clean, asked once for each that differs."""
+        index = self.index
+        known = {text: index.setdefault(made(text), len(index)) for text in dict.fromkeys(texts)}
+        return np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
 
     def list(self) -> builtins.list[str]:
         """All of them, in the order of their numbers."""

@@ -51,6 +51,8 @@ def tree(b: Bundle) -> Nodes:
         depth = [0] * len(c)
         above, names, paths = c.above, c.name, c.paths
         for start in range(len(c)):
+            if start in of:
+                continue
             # a parent may come after its children
             todo = [start]
             while todo:
@@ -106,19 +108,23 @@ def leaders(b: Bundle, nodes: Nodes) -> list[str]:
     """Limiter class of each node: a workload's own, for a group the one with most exclusive time below."""
     limiter = np.concatenate([c.limiter for c in b.workloads.columns]).tolist()
     own = np.concatenate([np.nan_to_num(c.own) for c in b.workloads.columns]).tolist()
-    below: dict[int, dict[str, float]] = {}
+    below: dict[int, list[float]] = {}
     out = [""] * len(nodes)
     for k in range(len(nodes) - 1, -1, -1):
         parent, w = nodes.parent[k], nodes.work[k]
-        mine = below.pop(k, {})
+        mine = below.pop(k, None)
         if w >= 0:
             out[k] = CLASSES[limiter[w]]
-            mine[out[k]] = mine.get(out[k], 0.0) + own[w]
         else:
             # ties go to the first word in the alphabet: the same input gives the same page
-            out[k] = max(sorted(mine), key=lambda c: mine[c], default="unknown")
-        if parent >= 0:
-            held = below.setdefault(parent, {})
-            for name, ns in mine.items():
-                held[name] = held.get(name, 0.0) + ns
+            out[k] = min(zip((-ns for ns in mine), CLASSES, strict=True))[1] if mine and any(mine) else "unknown"
+        if parent < 0:
+            continue
+        held = below.get(parent)
+        if held is None:
+            held = below[parent] = [0.0] * len(CLASSES)
+        if w >= 0:
+            held[limiter[w]] += own[w]
+        for c, ns in enumerate(mine or ()):
+            held[c] += ns
     return out
