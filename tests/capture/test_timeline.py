@@ -363,7 +363,7 @@ def test_copies_in_a_list_have_no_counters_and_may_lead(tmp_path: Path) -> None:
         '"GPU activities",60,6,100,60,60,60,"[CUDA memcpy HtoD]"',
         '"GPU activities",40,4,100,40,40,40,"axpy(float*)"',
     ]
-    export.write_text("\n".join(["==1== NVPROF is profiling process 1, command: ./a", "==1== Profiling result:", '"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"', ",%,ms,,us,us,ms,", *rows, ""]), "utf-8")  # fmt: skip
+    export.write_text("\n".join(["==1== NVPROF is profiling process 1, command: ./a", "==1== Profiling result:", '"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"', ",%,ms,,us,us,us,", *rows, ""]), "utf-8")  # fmt: skip
     doc = api.diagnose(export).to_dict()
     (item,) = [i for i in doc["todo"] if i["cause"] == "bus-traffic"]
     assert item["saved_ns"] == pytest.approx(3e6)

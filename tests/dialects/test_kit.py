@@ -41,7 +41,7 @@ def samples(name: str, folder: Path) -> list[Path]:
     aside = companions(p.name for p in beside) | {"ORIGIN.txt"}
     if name == "intel-stalls":
         aside.add("out.4711.csv")  # the kernels' times of the same run, which intel-pti reads
-    return [p for p in beside if p.name not in aside and p.suffix != ".py"]
+    return [p for p in beside if p.name not in aside and p.suffix != ".py" and p.name != "__pycache__"]
 
 
 @pytest.mark.parametrize("name", registry.bundled())

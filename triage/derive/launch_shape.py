@@ -201,7 +201,7 @@ def _by_peak(view: View) -> float:
     # share of peak is too coarse to divide by.
     device, used = view.capture.device, view["vram.throughput"]
     peak = _middle(full(view["vram.bandwidth"] / np.where(used > 0.02, used, np.nan), view.size))
-    if device is None or peak != peak:
+    if device is None or not peak > 0:
         return np.nan
     counts = {
         d.sm_count

@@ -24,7 +24,7 @@ def is_fused(trace: Trace, rows: Indices) -> Masks:
 
 def enter(made: DeviceTimeline, trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> None:
     """Enter the idle time before kernels of such an optimizer: of launch calls, and of the host's code between them."""
-    if not trace.optimizer:
+    if not trace.optimizer or not len(trace.calls):
         return
     call = trace.operations.call[gaps.ended_by]
     steps = union(np.array([s.start for s in trace.optimizer]), np.array([s.end for s in trace.optimizer]))

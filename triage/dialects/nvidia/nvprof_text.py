@@ -12,11 +12,11 @@ METRICS = ["Device", "Kernel", "Invocations", "Metric Name", "Metric Description
 SUMMARY = ["Type", "Time(%)", "Time", "Calls", "Avg", "Min", "Max", "Name"]
 _METRICS = re.compile(r"^\s*Invocations\s{2,}(?:Metric|Event) Name\s{2,}")
 _SUMMARY = re.compile(r"^\s*(?:Type\s+)?Time\(%\)\s+Time\s+Calls\s+Avg\s+Min\s+Max\s+Name\s*$")
-_DEVICE = re.compile(r'^\s*Device "(.+)"\s*$')
-_KERNEL = re.compile(r"^\s*Kernel: (\S.*?)\s*$")
+_DEVICE = re.compile(r'Device "(.+)"')
+_KERNEL = re.compile(r"Kernel: (\S.*)")
 _TIMES = re.compile(
-    r"^\s*(?P<type>GPU activities:|API calls:)?\s*(?P<share>[\d.]+%)\s+(?P<time>\S+)\s+(?P<calls>\d+)"
-    r"\s+(?P<avg>\S+)\s+(?P<min>\S+)\s+(?P<max>\S+)\s+(?P<name>\S.*?)\s*$"
+    r"\s*(?:(?P<type>GPU activities:|API calls:)\s*)?(?P<share>[\d.]+%)\s+(?P<time>\S+)\s+(?P<calls>\d+)"
+    r"\s+(?P<avg>\S+)\s+(?P<min>\S+)\s+(?P<max>\S+)\s+(?P<name>\S.*)"
 )
 
 
@@ -33,12 +33,13 @@ def records(kind: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, 
 def _metrics(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     device = kernel = ""
     for number, line in lines:
-        if m := _DEVICE.match(line):
+        line = line.strip()
+        if m := _DEVICE.fullmatch(line):
             device = m[1]
-        elif m := _KERNEL.match(line):
+        elif m := _KERNEL.fullmatch(line):
             kernel = m[1]
         else:
-            cells = re.split(r"\s{2,}", line.strip())
+            cells = re.split(r"\s{2,}", line)
             if len(cells) != 6 or not cells[0].isdigit() or not kernel:
                 return
             yield number, [device, kernel, *cells]
@@ -47,7 +48,7 @@ def _metrics(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
 def _summary(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     kind = ""
     for number, line in lines:
-        if not (m := _TIMES.match(line)):
+        if not (m := _TIMES.fullmatch(line.rstrip())):
             return
         kind = m["type"] or kind
         yield number, [kind, *m.group("share", "time", "calls", "avg", "min", "max", "name")]

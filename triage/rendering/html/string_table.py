@@ -190,9 +190,12 @@ def faithful(values: ArrayLike, digits: int) -> list[Number]:
     return out
 
 
+MAX_PERCENT = 1e15  # of nonsense: in tenths a whole number still holds it
+
+
 def tenths(percent: ArrayLike) -> Indices:
     """An array of percentages in tenths, rounded as they are written elsewhere: 70.55 is a little less, and becomes 705."""
-    v = np.nan_to_num(np.asarray(percent, dtype=np.float64))
+    v = np.clip(np.nan_to_num(np.asarray(percent, dtype=np.float64)), -MAX_PERCENT, MAX_PERCENT)
     out = np.rint(v * 10).astype(np.int64)
     for i in np.flatnonzero(np.abs(np.abs(v * 10 - np.floor(v * 10)) - 0.5) < 1e-6).tolist():
         out[i] = round(float(f"{v[i]:.1f}") * 10)
