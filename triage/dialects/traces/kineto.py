@@ -90,23 +90,25 @@ class Columns:
 
     def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
         """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
-        seen: list[str] = []
-        for number, event in zip(numbers or range(self.rows + 1, self.rows + 1 + len(events)), events, strict=True):
-            category = event.cat if type(event.cat) is str else ""
+        categories = [e.cat if type(e.cat) is str else "" for e in events]
+        number = self.rows
+        for number, event, category in zip(
+            numbers or range(self.rows + 1, self.rows + 1 + len(events)), events, categories, strict=True
+        ):
             if not category and self.gpus and (known := xla_rows.row(event.row(), self.gpus)) is not None:
                 event, category = Event.of(known), known["cat"]
-            seen.append(category)
-            if (take := _TAKE.get(category)) is not None and event.ph == "X":
-                self.rows = number
-                try:
-                    take(self, event)
-                except (TypeError, ValueError, OverflowError):
-                    self.odd += 1
+                self.categories[category] += 1
+            if category in _TAKE:
+                if event.ph == "X":
+                    self.rows = number
+                    try:
+                        _TAKE[category](self, event)
+                    except (TypeError, ValueError, OverflowError):
+                        self.odd += 1
             elif not category and event.name == "process_name" and type(args := event.row()["args"]) is dict:
                 self._enter_process(event, str(args.get("name"))[:80])
-        if seen:
-            self.rows = number
-        self.categories.update(seen)
+        self.rows = number
+        self.categories.update(categories)
 
     def _enter_process(self, event: Event, name: str) -> None:
         self.processes.add(name)
@@ -331,4 +333,7 @@ def _number(value: Any) -> float:
 
 
 def _axes(value: Any) -> tuple[float, ...]:
-    return tuple(map(_number, value)) if type(value) is list and len(value) == 3 else _NO_AXES
+    if type(value) is not list or len(value) != 3:
+        return _NO_AXES
+    x, y, z = value
+    return _number(x), _number(y), _number(z)
