@@ -6,6 +6,7 @@ whole nanoseconds on one clock with an arbitrary zero.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -25,6 +26,13 @@ LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
 GAPS = ("profiler", "load", "sync", "memcpy", "alloc", "launch", "api", "host", "queued", "unknown")
 PROFILER, LOAD, SYNC, MEMCPY, ALLOC, LAUNCH, API, HOST, QUEUED, UNKNOWN = range(len(GAPS))
+_WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
+
+
+def way_of(name: str) -> int:
+    """Which way a copy goes by its name."""
+    found = _WAY_RE.search(name)
+    return OTHER_WAY if found is None else (TO_DEVICE, FROM_DEVICE, ON_DEVICE)[(found.lastindex or 1) - 1]
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from triage.capture.trace_nouns import KERNEL, PASSES, Operator, Trace
+from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, Operator, Trace, way_of
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
 from triage.diagnosis.operator_roofs import (
@@ -126,7 +126,7 @@ def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
 
 def _copies_on_device(o: Operator) -> bool:
     """Whether an operator only moves tensors, and none to or from the host."""
-    return o.kind == "copy" and not any("HtoD" in k or "DtoH" in k for k in o.kernels)
+    return o.kind == "copy" and not any(way_of(k) in (TO_DEVICE, FROM_DEVICE) for k in o.kernels)
 
 
 def _rest(trace: Trace, found: dict[str, list[Operator]]) -> list[Operator]:

@@ -23,7 +23,6 @@ from triage.capture.trace_nouns import (
     FROM_DEVICE,
     KERNEL,
     LOAD,
-    ON_DEVICE,
     OTHER_WAY,
     PROFILER,
     SET,
@@ -32,6 +31,7 @@ from triage.capture.trace_nouns import (
     Operations,
     Step,
     Trace,
+    way_of,
 )
 from triage.dialects.traces import xla_rows
 from triage.dialects.traces.event import Details, Event
@@ -54,7 +54,6 @@ _OVERHEAD = {
 # ROCm before 6 writes its copies as kernels
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
-_WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
 _STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
 # heuristic: taking a batch that workers have ready costs the loop 0.2 to 0.8 ms in measured traces; more is waiting
 HANDOVER_NS = 1_000_000
@@ -293,8 +292,7 @@ def _nature(category: str, name: str) -> tuple[int, int, bool]:
         kind = COPY if _COPY_KERNEL_RE.search(name) else SET if _SET_KERNEL_RE.search(name) else kind
     if kind != COPY:
         return kind, OTHER_WAY, False
-    found = _WAY_RE.search(name)
-    way = OTHER_WAY if found is None else (TO_DEVICE, FROM_DEVICE, ON_DEVICE)[(found.lastindex or 1) - 1]
+    way = way_of(name)
     return kind, way, "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
 
 
