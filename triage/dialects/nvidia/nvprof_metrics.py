@@ -7,6 +7,7 @@ Compute CLI, nvprof transition guide.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -166,7 +167,8 @@ def read(source: Source, options: Options) -> Table:
 
     Raises BadCapture when nothing was recorded, quoting nvprof.
     """
-    found = [f for f in nvprof.find(source) if f.kind in ("metrics", "events")]
+    tables = nvprof.find(source)
+    found = [f for f in tables if f.kind in ("metrics", "events")]
     rows = _Rows()
     for part in found:
         _take(source, part, rows)
@@ -188,7 +190,7 @@ def read(source: Source, options: Options) -> Table:
     table.columns["frame.calls"] = Column(
         calls, "Invocations", found[0].position(at.index("invocations")) if "invocations" in at else 0
     )
-    _times(table, source)
+    _times(table, source, [f for f in tables if f.kind == "summary"])
     for name in _MAP:
         _column(table, rows, name, count, calls)
     _conflicts(table, rows, count)
@@ -205,10 +207,10 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _times(table: Table, source: Source) -> None:
+def _times(table: Table, source: Source, summaries: Sequence[nvprof.TableLocation]) -> None:
     """Time of each kernel where the log holds a summary of times beside the counters."""
     taken: dict[str, tuple[float, str, int]] = {}
-    for part in (f for f in nvprof.find(source) if f.kind == "summary"):
+    for part in summaries:
         low = [normal(h) for h in part.headers]
         name, time = low.index("name"), low.index("time")
         for line, row in nvprof.records(source, part):
