@@ -23,6 +23,7 @@ from triage.derive import derivations
 from triage.findings import guide
 from triage.ground import glossary
 from triage.ground.method import NUMBERS, REVISIONS, stated
+from triage.ground.phrasing import first_of
 from triage.rulebook import packs
 from triage.rulebook.applies import describe
 from triage.rulebook.cause import Cause
@@ -184,8 +185,7 @@ def _metric(m: schema.Metric, derived: dict[str, Any], tools: dict[str, list[str
         if tool != "generic":
             same.setdefault(tuple(names), []).append(tool)
     for spelled, who in same.items():
-        more = f" and {len(spelled) - NAMES} more" if len(spelled) > NAMES else ""
-        yield f"- {', '.join(who)}: " + ", ".join(code(n) for n in spelled[:NAMES]) + more
+        yield f"- {', '.join(who)}: {first_of([code(n) for n in spelled], NAMES, ' and ')}"
     yield ""
 
 

@@ -42,6 +42,7 @@ from typing import Any
 
 from triage.files import bounded
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import first_of
 from triage.reading.stated_needs import Need, need
 
 LARGEST = 1 << 18  # bytes of a project's settings
@@ -113,7 +114,7 @@ class Project:
             ("budgets", [glob for glob, _ in self.budgets]),
             ("accepted", [a.cause for a in self.accepted]),
         )
-        said = [f"{key} {', '.join(values[:5])}{f' and {len(values) - 5} more' * (len(values) > 5)}" for key, values in parts if values]  # fmt: skip
+        said = [f"{key} {first_of(values, 5, ' and ')}" for key, values in parts if values]
         return f"settings from {self.path}: {'; '.join(said)}" if said else ""
 
 

@@ -16,7 +16,7 @@ from triage import dialects
 from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import first_of, plural
 from triage.ground.units import show
 from triage.reading import ranks, reader
 
@@ -181,7 +181,7 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
     taken = {key(str(report.table.names[r])) for r in first}
     lost = list(dict.fromkeys(str(n) for n in report.table.names if key(str(n)) not in taken))
     if lost:
-        names = ", ".join(n[:60] for n in lost[:3]) + (f" + {len(lost) - 3} more" if len(lost) > 3 else "")
+        names = first_of([n[:60] for n in lost], 3)
         text = f"{report.input.path}: {plural(len(lost), 'kernel')} without a launch in the trace, excluded: {names}"
         table.quality.append(Quality("not-in-the-trace", text))
     ours, theirs = table.columns.get("gpu.time"), report.table.columns.get("gpu.time")

@@ -13,6 +13,7 @@ from triage.dialects.custom.believe import Evidence
 from triage.dialects.custom.say import Header
 from triage.dialects.tables import wide_table
 from triage.dialects.tables.wide_table import Wide
+from triage.ground.phrasing import first_of
 
 _LISTED = 6  # unread columns named in a remark
 
@@ -72,12 +73,9 @@ def _unread(headers: Sequence[str]) -> list[Quality]:
     """A remark on the columns that were not read, and what to do about it."""
     if not headers:
         return []
-    some = ", ".join(repr(h[:40]) for h in headers[:_LISTED])
-    rest = f" and {len(headers) - _LISTED} more" * (len(headers) > _LISTED)
+    some = first_of([repr(h[:40]) for h in headers], _LISTED, " and ")
     which = "1 column was" if len(headers) == 1 else f"{len(headers)} columns were"
-    message = (
-        f'{which} not read: {some}{rest}; to read one: --map "{headers[0][:40]}=metric" (triage facts suggests which)'
-    )
+    message = f'{which} not read: {some}; to read one: --map "{headers[0][:40]}=metric" (triage facts suggests which)'
     return [Quality("columns-unread", message)]
 
 
