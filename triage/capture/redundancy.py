@@ -11,6 +11,11 @@ from typing import TypeAlias
 Heads: TypeAlias = tuple[str, ...]  # spellings of one column's header
 
 
+def each(names: str) -> tuple[Heads, ...]:
+    """Columns with one spelling each."""
+    return tuple((name,) for name in names.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """One column is the product of two others: a total, a count and a mean."""

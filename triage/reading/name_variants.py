@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from xml.sax.saxutils import unescape
 
 import numpy as np
 
@@ -13,15 +14,13 @@ from triage.ground.phrasing import plural
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _NAMELESS = re.compile(r"\s*|(?:row|dispatch|launch) \d{1,9}")  # as readers call what has no name
-_ESCAPES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"'}  # as pages of the web write names
-_ESCAPE = re.compile("&(lt|gt|amp|quot);")
 MAX_SHOWN = 3
 MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 
 
 def key(name: str) -> str:
     """What all spellings of one name share."""
-    name = _ESCAPE.sub(lambda m: _ESCAPES[m[1]], name) if "&" in name else name
+    name = unescape(name, {"&quot;": '"'}) if "&" in name else name  # as pages of the web write names
     if name.isascii() and "  " not in name and name == name.strip():
         return name.casefold()
     text = unicodedata.normalize("NFKC", name.translate(INVISIBLE))

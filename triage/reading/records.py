@@ -45,14 +45,14 @@ def unlike(one: Record, blocks: Sequence[Block]) -> dict[int, str]:
     for key, rows in records.items():
         if len(rows) == 1 and usual >= MANY:
             bad[rows[0][0]] = f"the only row of {_said(one.key, key)}, others have {usual:g}"
-        often = Counter(said for _, said in rows).most_common()
-        if len(often) > 1 and often[0][1] >= SURE:
-            for line, said in rows:
-                if said != often[0][0] and sum(n for s, n in often if s == said) == 1:
-                    i = next(i for i, (a, b) in enumerate(zip(said, often[0][0], strict=True)) if a != b)
-                    bad[line] = (
-                        f"{one.same[i][0]} is {said[i][:40]!r}, in other rows of {_said(one.key, key)} {often[0][0][i][:40]!r}"
-                    )
+        count = Counter(said for _, said in rows)
+        ((usually, times),) = count.most_common(1)
+        for line, said in rows if times >= SURE else ():
+            if said != usually and count[said] == 1:
+                i = next(i for i, (a, b) in enumerate(zip(said, usually, strict=True)) if a != b)
+                bad[line] = (
+                    f"{one.same[i][0]} is {said[i][:40]!r}, in other rows of {_said(one.key, key)} {usually[i][:40]!r}"
+                )
     return bad
 
 

@@ -15,7 +15,7 @@ from triage.capture import shape
 from triage.capture.arrays import Masks
 from triage.capture.capture import Table
 from triage.capture.cells import cells, delimiter
-from triage.capture.redundancy import Record
+from triage.capture.redundancy import Record, each
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_long, ncu_names
@@ -31,7 +31,7 @@ SIGN = ("metric name", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 MAY_LACK = {"Metric Name": "Rule Name", "Metric Unit": "", "Metric Value": "Rule Name"}
 _SAME = "processname hostname kernelname kerneltime context stream blocksize gridsize device cc"
-REDUNDANT = (Record((("id",), ("processid",)), tuple((h,) for h in _SAME.split())),)
+REDUNDANT = (Record((("id",), ("processid",)), each(_SAME)),)
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"
 CAPTURE = """\
 While profiling: `ncu --set full --csv --page details --print-units base --log-file kernels.csv ./your-app`

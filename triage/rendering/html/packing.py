@@ -1,7 +1,7 @@
 """Data of a page as text that is inert inside a script element: JSON, then its long columns as bytes, compressed.
 
-A long column of whole numbers is not written as digits: its smallest value and greatest common step are in the JSON, and of what is
-left all lowest bytes come first, then all next ones. It packs a quarter smaller than digits and is read without parsing
+A long column of whole numbers is not written as digits: its smallest value and greatest common step are in the JSON, and the
+steps above it as bytes, all lowest ones first, then all next ones. It packs a quarter smaller than digits and is read without parsing
 (reports/_parts/part.js.j2 reads exactly this).
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 from triage.capture import shape
 from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Quality, Table
-from triage.capture.redundancy import Record
+from triage.capture.redundancy import Record, each
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -31,7 +31,7 @@ NAME = "rocprof-compute"
 SIGN = ("kernel", "cu_per", "cu per", "cu-per", "numcu", "hbmbw")
 FOLDERS = True
 _SAME = "kernelname gridsize workgroupsize ldsperworkgroup scratchperworkitem archvgpr accumvgpr sgpr"  # times are of a pass
-REDUNDANT = (Record((("dispatchid",), ("gpuid",)), tuple((h,) for h in _SAME.split())),)
+REDUNDANT = (Record((("dispatchid",), ("gpuid",)), each(_SAME)),)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf workload (folder or pmc_perf.csv)"
 CAPTURE = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triage.capture.capture import Column, Table
-from triage.capture.redundancy import Record
+from triage.capture.redundancy import Record, each
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import agents, long, rocm
@@ -17,7 +17,7 @@ SIGN = ("counter",)
 FOLDERS = True
 _SAME = """kernelname gridsize workgroupsize agentid queueid processid threadid kernelid ldsblocksize scratchsize vgprcount
 accumvgprcount sgprcount starttimestamp endtimestamp"""
-REDUNDANT = (Record((("dispatchid",), ("correlationid",)), tuple((h,) for h in _SAME.split())),)
+REDUNDANT = (Record((("dispatchid",), ("correlationid",)), each(_SAME)),)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 counter collection"
 CAPTURE = """\
