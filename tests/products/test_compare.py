@@ -19,7 +19,7 @@ from tests.conftest import SAMPLES, diagnosis
 from triage.products.compare import compare_report, verdict
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.comparing import compare
-from triage.products.compare.explanations import Move, reading
+from triage.products.compare.explanations import TIME, Move, reading
 from triage.products.compare.item import Item, Who
 from triage.products.compare.match import Pairs, likeness, match
 
@@ -406,6 +406,8 @@ def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
     doc = both(path, path)
     assert doc["pairs"][0]["speedup"] is None
     assert "no verdict" in doc["pairs"][0]["reading"].lower()
+    assert doc["pairs"][0]["verdict"] == "cannot tell"
+    assert "unchanged" not in compare_report.render(doc, "terminal").splitlines()[0].lower()
     for name in compare_report.FORMATS:
         compare_report.render(doc, name)
 
@@ -413,8 +415,9 @@ def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "before", "after", "verdict", "words", "sense"),
     [
-        ("l1tex.hit_rate", 0.8, 0.9, "faster", "fewer requests reach slower memory", "good"),
-        ("l2.hit_rate", 0.9, 0.8, "slower", "slower memory", "bad"),
+        ("l1tex.hit_rate", 0.8, 0.9, "faster", "a smaller share of requests", "good"),
+        ("l2.hit_rate", 0.9, 0.8, "slower", "a larger share of requests", "bad"),
+        ("branch.efficiency", 0.0, 1.0, "faster", "nothing counted before", ""),
         ("vram.throughput", 0.8, 0.6, "faster", "less work", "good"),
         ("vram.throughput", 0.8, 0.6, "slower", "only because the time rose", ""),
         ("sm.issue_per_active", 0.5, 0.7, "faster", "fewer idle issue slots", "good"),
@@ -428,6 +431,6 @@ def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
     ],
 )
 def test_readings(metric: str, before: float, after: float, verdict: str, words: str, sense: str) -> None:
-    text, found = reading(Move(metric, before, after, verdict, {metric: before}, {metric: after}))
+    text, found = reading(Move(metric, before, after, verdict, {metric: before, TIME: 2.0}, {metric: after, TIME: 1.0}))
     assert words in text
     assert found == sense

@@ -65,6 +65,21 @@ def test_twice_the_operations_are_twice_the_work(tmp_path: Path) -> None:
     assert [k["kind"] for k in doc["kinds"]] == ["real"] and headline.verdict(doc) == "slower"
 
 
+def test_what_a_kernel_executes_is_no_work_by_itself(tmp_path: Path) -> None:
+    """A row shared by a workgroup has more threads, atomics written as additions have more FLOPs: the bytes are the same."""
+    head = "name,kind,gpu.time [ms],launch.grid_size,launch.block_size,vram.bytes_read,vram.bytes_written,inst.fadd"
+
+    def capture(name: str, ms: float, threads: int, size: float, adds: int) -> Path:
+        (tmp_path / name).write_text(f"{head}\nk,compute,{ms},1024,{threads},{size:.0f},{size:.0f},{adds}\n")
+        return tmp_path / name
+
+    before = diagnosis(capture("b.csv", 2.0, 32, 4e6, 1000))
+    for threads, size, adds, unequal in ((256, 4.02e6, 1000, False), (32, 4.02e6, 2000, False), (64, 8e6, 2000, True)):
+        doc = compare(before, diagnosis(capture("a.csv", 1.0, threads, size, adds)))
+        assert doc["work"]["unequal"] is unequal
+        assert unequal or ("time −50.0" in headline.sentences(doc)[0] and not doc["warnings"])
+
+
 def test_equal_work_keeps_totals(tmp_path: Path) -> None:
     before = table(tmp_path / "b.csv", [("gemm", 100, 10.0), ("add", 50, 2.0)])
     doc = compare(diagnosis(before), diagnosis(table(tmp_path / "a.csv", [("gemm", 100, 12.0), ("add", 50, 2.0)])))

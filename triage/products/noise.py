@@ -114,8 +114,8 @@ class Differences:
 
     @classmethod
     def none(cls, size: int, floor: float) -> Differences:
-        """Where nothing was measured nothing differs."""
-        verdict, (change, low, high) = np.full(size, VERDICTS.index(SAME), dtype=np.int8), np.full((3, size), np.nan)
+        """Where nothing was measured nothing can be told."""
+        verdict, (change, low, high) = np.full(size, VERDICTS.index(UNKNOWN), dtype=np.int8), np.full((3, size), np.nan)
         needs, measured = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
         return cls(verdict, change, low, high, np.full(size, floor), needs, measured)
 

@@ -34,14 +34,14 @@ def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
 
 
 def warnings(
-    sides: tuple[Side, Side], pairs: Pairs, alone: tuple[Sequence[int], Sequence[int]], noun: str
+    sides: tuple[Side, Side], pairs: Pairs, alone: tuple[Sequence[int], Sequence[int]], noun: str, same_work: bool
 ) -> list[str]:
-    """Warnings about a comparison, most important first. alone: unmatched workloads of each side."""
+    """Warnings about a comparison, most important first. alone: unmatched workloads of each side. same_work: by counts."""
     return [
         *_devices(sides[0].d, sides[1].d),
         *_partners(sides, alone, noun),
         *_strangers(sides, pairs),
-        *_shapes(sides, pairs, noun),
+        *([] if same_work else _shapes(sides, pairs, noun)),
     ]
 
 

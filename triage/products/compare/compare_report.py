@@ -39,7 +39,7 @@ OUTCOMES = {
     "within": "met",
     "above": "exceeded",
     TOO_WIDE: f"prediction too wide to test: its range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
-    REACHES_NOTHING: "prediction too wide to test: no effect at all, within noise, would also meet it",
+    REACHES_NOTHING: "prediction too wide to test: it holds no change at all",
     UNSURE: "inconclusive: too few runs",
     UNTRIED: "not tested: the finding is still present",
 }

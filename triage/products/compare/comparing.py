@@ -43,7 +43,7 @@ from triage.products.compare.predictions import promised
 from triage.products.compare.side import Side, fold
 from triage.products.compare.timeline_changes import timeline
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
-from triage.products.compare.work import work
+from triage.products.compare.work import equal, work
 from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
 from triage.rendering.phrases import number as figure
 from triage.rendering.phrases import time
@@ -112,7 +112,7 @@ def _compared(
         "noise_floor": floor,
         "margin": limits.margin,
         "threshold": threshold,
-        "warnings": comparability.warnings(sides, pairs, alone, noun),
+        "warnings": comparability.warnings(sides, pairs, alone, noun, equal(done["rows"])),
         "kinds": kinds((before, after), sides, pairs, verdicts, alone, done, frame),
         "work": done,
         "frame": frame,
@@ -262,6 +262,7 @@ def _changes(b: Item, a: Item, verdict: str, decide: Set[str]) -> list[Change]:
         key=lambda c: (
             c["metric"] != "gpu.time",
             not c["moved"],
+            not c["metric"].startswith("launch."),  # what was changed stands before its effects
             c["metric"] not in decide,
             c["sense"] != agrees,
             -_weight(c),

@@ -14,6 +14,8 @@ from triage.products.noise import FASTER, SLOWER
 
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
+TIME = "gpu.time"
+SAME_WORK = 0.1  # heuristic: two replays of one kernel differ by less
 SHARE = 0.02  # nor has another counter that moves by less than this part of itself
 # Both lists in the order in which a sentence names one: the usual metric first.
 OCCUPANCY = tuple(
@@ -41,6 +43,18 @@ class Move:
     def up(self) -> bool:
         """Did it rise?"""
         return self.after > self.before
+
+    @property
+    def timed(self) -> bool:
+        """Are the times of both sides known?"""
+        return TIME in self.first and TIME in self.second
+
+    def work(self) -> str:
+        """How a share of peak times the time changed: "less", "more", "same"; "" where it is not known."""
+        if not self.timed or not self.before or not self.first[TIME]:
+            return ""
+        ratio = self.after * self.second[TIME] / (self.before * self.first[TIME])
+        return "same" if abs(ratio - 1) <= SAME_WORK else "less" if ratio < 1 else "more"
 
     def issue(self) -> str:
         """The issue-rate metric that rose, "" when none is known to."""
@@ -106,28 +120,26 @@ def _issue(m: Move) -> tuple[str, Sense]:
 
 
 def _throughput(m: Move) -> tuple[str, Sense]:
-    if m.up:
-        return {
-            FASTER: ("same work in less time: unit closer to its peak", "good"),
-            SLOWER: ("more work for this unit", "bad"),
-        }.get(m.verdict, ("busier in the same time", ""))
-    return {
-        FASTER: ("less work for this unit", "good"),
-        SLOWER: ("lower only because the time rose", ""),
-    }.get(m.verdict, ("less busy in the same time", ""))
+    if m.verdict == FASTER and m.up:
+        return f"{m.work() or 'same'} work in less time: unit closer to its peak", "good"
+    if m.verdict == FASTER:
+        return "less work for this unit", "good"
+    if m.verdict == SLOWER:
+        return ("more work for this unit", "bad") if m.up else ("lower only because the time rose", "")
+    return f"{'' if m.up else 'less '}{'busier' if m.up else 'busy'}{' in the same time' if m.timed else ''}", ""
 
 
 def _hit_rate(m: Move) -> tuple[str, Sense]:
     if m.up and m.verdict == SLOWER:
         return "higher hit rate, yet slower", ""
     if m.up:
-        return "higher hit rate: fewer requests reach slower memory", "good"
+        return "higher hit rate: a smaller share of requests reaches slower memory", "good"
     if m.verdict == FASTER:
         return (
             "not a regression: faster; a better cache in front leaves this one the harder requests",
             "",
         )
-    return "lower hit rate: more requests reach slower memory", "bad"
+    return "lower hit rate: a larger share of requests reaches slower memory", "bad" if m.timed else ""
 
 
 def _stall(m: Move) -> tuple[str, Sense]:
@@ -151,6 +163,8 @@ def _by_schema(m: Move) -> tuple[str, Sense]:
     word = "higher" if m.up else "lower"
     if not better:
         return "", ""  # neither good nor bad by itself
+    if better == "high" and 0 in (m.before, m.after):
+        return f"nothing counted {'before' if m.up else 'after'}", ""  # no such operation: no low value
     if (better == "high") == m.up:
         return (f"{word}, yet slower", "") if m.verdict == SLOWER else (f"{word} (better)", "good")
     if m.verdict == FASTER:
@@ -168,7 +182,7 @@ def _ends(*tails: str) -> Callable[[str], bool]:
 
 # The first that knows a metric reads it; what none knows is read by its schema.
 _READINGS: tuple[tuple[Callable[[str], bool], Callable[[Move], tuple[str, Sense]]], ...] = (
-    (_is("gpu.time"), _time),
+    (_is(TIME), _time),
     (_is(*OCCUPANCY), _occupancy),
     (_is(*(m for m in ISSUE if m != "sm.throughput")), _issue),
     (_ends(".hit_rate"), _hit_rate),

@@ -71,14 +71,14 @@ def _product(b: Item, a: Item) -> str:
     whole = median(a.times) / median(b.times)
     known = math.prod(ratios.values())
     parts = [
-        f"{FACTORS[m][0]} x {r:.2f}"
+        f"{FACTORS[m][0]} {_times(r)}"
         for m, r in ratios.items()
         if m in ("inst.executed", "sm.issue_per_active") or abs(r - 1) > MIN_RATIO_CHANGE
     ]
     rest = whole / known
     if abs(rest - 1) > 5 * MIN_RATIO_CHANGE:
-        parts.append(f"unexplained x {rest:.2f}")
-    text = f"time x {whole:.2f} = {', '.join(parts)}"
+        parts.append(f"unexplained {_times(rest)}")
+    text = f"time {_times(whole)} = {' · '.join(parts)}"
     if abs(calls - 1) > MIN_RATIO_CHANGE:
         text += f" ({calls:.2f}x the calls)"
     most = max(ratios, key=lambda m: abs(math.log(ratios[m])))
@@ -105,6 +105,11 @@ def _lead(metric: str, ratio: float, b: Item, a: Item) -> str:
         return f"mostly {name}: {moved}"
     words = stall.removeprefix("stall.").replace("_", " ")
     return f"mostly {name}: {moved}, {words} stalls {_shown(median(b.factors[stall]), 'ratio')} -> {_shown(median(a.factors[stall]), 'ratio')}"
+
+
+def _times(ratio: float) -> str:
+    """`1.02x`, `0.0051x`: two digits, and hundredths."""
+    return f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
 
 
 def _shown(value: float, unit: str) -> str:

@@ -27,14 +27,14 @@ def headline(doc: Comparison) -> str:
 def sentences(doc: Comparison) -> list[str]:
     """The headline's sentences; the first is the change on which the verdict rests."""
     frame = doc["frame"]
-    told = upper_first(_counts(doc))
     rate = doc["work"]["per_iteration"]
     if frame["speedup"] is None and rate:  # a log of frame times: no times of the GPU
         return [
             f"Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}; no GPU durations to compare."
         ]
     if frame["speedup"] is None:
-        return [f"{told}; no durations to compare."]
+        return [f"{plural(doc['totals']['pairs'], f'matched {noun(doc)}')}, no durations to compare."]
+    told = upper_first(_counts(doc))
     if doc["work"]["unequal"]:
         return [f"{upper_first(text)}." for text in (*_unequal(doc), told)]
     text = f"{times(frame)}: {change(frame)}"

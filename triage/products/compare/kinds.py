@@ -20,7 +20,7 @@ from triage.products.compare.compare_result import Judged, Kind, Work
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import SHAPE, Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed, steady
-from triage.products.compare.work import BYTES, OPERATIONS, counted
+from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
 from triage.products.noise import FASTER, SLOWER, student
 from triage.rendering.escape import short
 
@@ -95,7 +95,7 @@ def kinds(
         )
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
-    real = [] if _devices(d) else _real(facts, _views(facts, sides, pairs), alike)
+    real = [] if _devices(d) else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
     rate = done["per_iteration"]
     if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or _devices(d)):
         real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
@@ -242,11 +242,7 @@ def _counters_moved(sides: tuple[Side, Side], pairs: Pairs) -> bool:
 
 def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int]]) -> list[str]:
     counted_work = any(r["what"] in OPERATIONS for r in done["rows"])
-    differ = [
-        r
-        for r in done["rows"]
-        if (r["ratio"] is None or not steady(r["ratio"] - 1)) and not (counted_work and r["what"] == "threads")
-    ]
+    differ = [r for r in done["rows"] if differs(r, done["rows"]) and not (counted_work and r["what"] == "threads")]
     out = [
         f"{r['what']}: {show(r['before'] or 0.0, r['unit'])} before, {show(r['after'] or 0.0, r['unit'])} after"
         for r in differ
@@ -285,12 +281,14 @@ def _real(facts: Facts, views: Sequence[Floats], relative: bool) -> list[str]:
     return [*named, *([f"{len(some) - NAMED} more"] if len(some) > NAMED else [])]
 
 
-def _views(facts: Facts, sides: tuple[Side, Side], pairs: Pairs) -> list[Floats]:
-    """The change in time, in cycles where clocks differ, per FLOP, else per thread, where their numbers do."""
+def _views(facts: Facts, sides: tuple[Side, Side], pairs: Pairs, more: bool) -> list[Floats]:
+    """The change in time, in cycles where clocks differ, per FLOP, else per thread, where there is more or less work."""
     views = [facts.log]
     clock = _ratio(sides, pairs, CLOCKS[0])
     if np.isfinite(clock).any() and abs(float(np.nanmedian(clock)) - 1) > CLOCK:
         views.append(facts.log + np.log(np.where(np.isfinite(clock) & (clock > 0), clock, 1.0)))
+    if not more:
+        return views
     threads = np.prod([_ratio(sides, pairs, m) for m in SHAPE], axis=0)
     flops = _flops(sides, pairs)
     amount = np.where(np.isfinite(flops), flops, threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -27,6 +28,13 @@ MAX_NAMED_ITERATIONS = 3  # outlying iterations that are named
 CALLS = ("kernels", "launches", "markers")
 OPERATIONS = ("FLOPs of operators", "FLOPs", "FLOPs (FP64)")
 BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
+# amounts of what a kernel executes, which other code changes for the same work -> amounts of which one must move with them
+BORNE_OUT_BY = {
+    "FLOPs": (BYTES, "threads"),
+    "FLOPs (FP64)": (BYTES, "threads"),
+    "threads": (BYTES, "FLOPs", "FLOPs (FP64)"),
+}
+MIN_AGREEMENT = 0.75  # of the logarithm of a ratio, by another that bears it out
 
 
 def counted(p: Part, metric: str) -> Floats:
@@ -83,7 +91,26 @@ def _chief(rows: Sequence[Row], weighted: float) -> Row | None:
     if calls and (calls["ratio"] is None or not steady(calls["ratio"] - 1) or not steady(weighted - 1)):
         return calls
     known = [found[w] for w in OPERATIONS if w in found] or [found[w] for w in ("draws", "threads") if w in found]
-    return next((r for r in known if r["ratio"] is not None and not steady(r["ratio"] - 1)), calls)
+    return next((r for r in known if r["ratio"] is not None and differs(r, rows)), calls)
+
+
+def differs(one: Row, rows: Sequence[Row]) -> bool:
+    """True for an amount of other work: it changed, and of the amounts that would change with it one did, or none is known.
+
+    Atomics written as additions are more FLOPs, a row shared by a workgroup is more threads, both for the same bytes.
+    """
+    ratio = one["ratio"]
+    if ratio is None or ratio <= 0:
+        return True
+    if steady(ratio - 1):
+        return False
+    others = [r["ratio"] for r in rows if r["what"] in BORNE_OUT_BY.get(one["what"], ()) and r["ratio"]]
+    return not others or any(math.log(x) / math.log(ratio) >= MIN_AGREEMENT for x in others)
+
+
+def equal(rows: Sequence[Row]) -> bool:
+    """True where counted operations or bytes are the same on both sides."""
+    return any(r["what"] in (*OPERATIONS, BYTES) and r["ratio"] is not None and steady(r["ratio"] - 1) for r in rows)
 
 
 def _weighted(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float:
