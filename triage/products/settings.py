@@ -102,7 +102,12 @@ class Settings:
 
 
 def matches(path: Sequence[str], glob: str) -> bool:
-    """True if a glob names this marker, a level above it, or its path (`Frame/Shadows`, `Frame/*/Cascade ?`)."""
+    """True if a glob names this marker, a level above it, or its path (`Frame/Shadows`, `Frame/*/Cascade ?`).
+
+    Names may hold brackets, as `scan [64 x 256]` with its launch shape: the name itself and the part before them match, too.
+    """
     levels, want = [level.lower() for level in path], glob.lower()
     whole = "/".join(levels)
+    if want in (whole, *levels, *(level.partition(" [")[0] for level in levels)):
+        return True
     return fnmatchcase(whole, want) or fnmatchcase(whole, f"{want}/*") or any(fnmatchcase(x, want) for x in levels)

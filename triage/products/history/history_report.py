@@ -16,6 +16,7 @@ from triage.products.history.gate import doubt, line, times
 from triage.products.history.history_chart import MINUS, build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved, Part
 from triage.products.history.record import shown
+from triage.products.history.trend import FRAME
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -68,11 +69,18 @@ def verdict(doc: Gate) -> str:
     failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
     if doc["builds"] < 2 and not failing:
         return "first build, nothing to compare with."
-    counts = [plural(len(doc["slower"]), "marker") + " slower"] if doc["slower"] else []
-    counts += [f"{len(doc['faster'])} faster"] if doc["faster"] else []
+    counts = [*_counted(doc["slower"], "slower"), *_counted(doc["faster"], "faster")]
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
     return (", ".join(counts) or "no change") + f" against {doc['against']}."
+
+
+def _counted(moved: Sequence[Moved], word: str) -> list[str]:
+    """`2 markers slower`, and the frame by itself: it is no marker."""
+    markers = sum(m["marker"] != [FRAME] for m in moved)
+    return ([f"{plural(markers, 'marker')} {word}"] if markers else []) + (
+        [f"{FRAME} {word}"] if markers < len(moved) else []
+    )
 
 
 def _held(doc: Gate) -> str:
@@ -168,7 +176,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     )
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
-        said += f" Latest lasting change: {last['change']} ({last['verdict']}) at {last['since']}."
+        new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
+        lasting = "Change in the latest build" if new else "Latest lasting change"
+        said += f" {lasting}: {last['change']} ({last['verdict']}) at {last['since']}."
     told = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
