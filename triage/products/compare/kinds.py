@@ -19,7 +19,7 @@ from triage.ground.units import show
 from triage.products.compare.compare_result import Judged, Kind, Work
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import SHAPE, Side
-from triage.products.compare.verdict import UNEQUAL, Verdicts, signed, steady
+from triage.products.compare.verdict import UNEQUAL, Verdicts, signed
 from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
 from triage.products.noise import FASTER, SLOWER, student
 from triage.rendering.escape import short
