@@ -8,6 +8,7 @@ A dialect module declares NAME, TITLE, CAPTURE (how to make such an export) and 
 
 and optionally TELLS, the facts that all its exports share (work, vendor, api; words of rulebook.applies.FACTS), ROW,
 what a row of them is called, and `collect(metrics) -> str`: the exact command or menu path that collects metrics.
+`names` and `collect` may take `arch`, where the counters differ by generation of the GPU.
 
 SIGN, optional: words in lower case of which at least one stands in the head of every text file that it recognises, ()
 if it recognises no text; with it FOLDERS = True if it recognises folders. Only then is a dialect asked, and a bundled
@@ -24,7 +25,7 @@ docs/dialect.md. Three things stand elsewhere:
 - A counter whose meaning no tool disputes is an alias in triage/schema, not a table of a dialect.
 """
 
-from triage.dialects.contract import Dialect, Match, Options, collector
+from triage.dialects.contract import Dialect, Match, Options, collector, exportable
 from triage.dialects.picking import pick
 from triage.dialects.registry import add_folder, dialects, has_events, named, noun, require, tells
 
@@ -35,6 +36,7 @@ __all__ = [
     "add_folder",
     "collector",
     "dialects",
+    "exportable",
     "has_events",
     "named",
     "noun",

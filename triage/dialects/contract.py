@@ -77,4 +77,14 @@ def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | 
     if not isinstance(dialect, Collects):
         return None
     collect: Callable[..., str] = dialect.collect
-    return partial(collect, arch=arch) if "arch" in signature(collect).parameters else collect
+    return partial(collect, arch=arch) if _asks_arch(collect) else collect
+
+
+def exportable(dialect: Dialect, arch: str = "") -> frozenset[str]:
+    """The metrics the dialect's tool can export from a GPU; arch: as above, for tools whose `names` takes it."""
+    names: Callable[..., dict[str, list[str]]] = dialect.names
+    return frozenset(names(arch=arch) if _asks_arch(names) else names())
+
+
+def _asks_arch(function: Callable[..., object]) -> bool:
+    return "arch" in signature(function).parameters

@@ -122,6 +122,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         facts[metric] = values
         sources[metric] = Derived(f"{metric.rpartition('_')[2]} of the calls", ("gpu.time",))
     gpu = _device(device, table)
+    arch = gpu.arch if gpu else table.arch
     out = Capture(
         input=InputFile(source.path, module.NAME, why, len(table), tells),
         table=table,
@@ -138,10 +139,10 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         device=gpu,
         members=members,
         timeline=measured,
-        collectable=frozenset(module.names()) if table.collectable is None else table.collectable,
+        collectable=dialects.exportable(module, arch) if table.collectable is None else table.collectable,
         notes=list(table.notes),
         quality=list(table.quality),
-        collect=_next_step(table.trace) or table.collect or dialects.collector(module, gpu.arch if gpu else table.arch),
+        collect=_next_step(table.trace) or table.collect or dialects.collector(module, arch),
     )
     tiny_work.enter(out)
     pixel_account.enter(out)

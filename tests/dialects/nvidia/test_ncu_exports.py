@@ -449,3 +449,18 @@ def test_a_pipe_is_as_busy_as_its_cycles_say_not_as_its_instructions() -> None:
     )
     table = read("\n".join(",".join(f'"{cell}"' for cell in row) for row in rows).encode())
     assert table.columns["pipe_elapsed.tensor"].values[0] == pytest.approx(0.92)
+
+
+@pytest.mark.parametrize(
+    ("arch", "there", "absent"),
+    [
+        ("sm_75", "pipe.fp16", ("pipe.fmaheavy", "l2.compression_ratio", "inst.gmma", "stall.gmma")),
+        ("sm_80", "l2.compression_ratio", ("pipe.fmalite", "stall.gmma")),
+        ("sm_89", "pipe.fmaheavy", ("pipe.fp16", "copies.bulk_bytes")),
+        ("sm_90a", "stall.gmma", ("pipe.fp16",)),
+        ("", "stall.gmma", ()),
+    ],
+)
+def test_no_counter_is_asked_for_that_the_gpu_lacks(arch: str, there: str, absent: tuple[str, ...]) -> None:
+    found = ncu_names.names(arch)
+    assert there in found and not any(metric in found for metric in absent)

@@ -171,15 +171,35 @@ _LABELS = frozenset(
 )
 
 
-def names() -> dict[str, list[str]]:
-    """canonical id -> names Nsight Compute exports it under, modern counters first."""
+# words of counters that only GPUs of some compute capabilities have (times ten) -> the first and the last of these.
+# FP32 in two halves: since GA10x (Profiling Guide, Pipelines), and FP16 in its own pipe before it; compute data
+# compression: since A100 (its white paper); warp-group products and bulk copies: since Hopper (its white paper)
+_GENERATIONS = {
+    "fmaheavy": (86, 999),
+    "fmalite": (86, 999),
+    ".fp16": (0, 80),
+    "l2.compression": (80, 999),
+    "gmma": (90, 999),
+    "copies.bulk": (90, 999),
+}
+
+
+def _missing(arch: str) -> list[str]:
+    """Words of the metrics for which a GPU has no counters; none where its architecture is not known."""
+    capability = re.fullmatch(r"sm_(\d{2,3})\w?", arch)
+    return [w for w, (low, high) in _GENERATIONS.items() if not low <= int(capability[1]) <= high] if capability else []
+
+
+def names(arch: str = "") -> dict[str, list[str]]:
+    """canonical id -> names Nsight Compute exports it under, modern counters first. arch: of the GPU, "" for any."""
+    absent = _missing(arch)
     # neither is an alias in the schema: one is a column of summaries, the other stands in for issue slots
     extra = {"frame.calls": ["Invocations"], "sm.issue_per_active": ["One or More Eligible"]}
     table = {k: list(v) for k, v in _by_metric().items()}
     for key, more in extra.items():
         table.setdefault(key, [])
         table[key] += [m for m in more if m not in table[key]]
-    return table
+    return {k: v for k, v in table.items() if not any(word in k for word in absent)}
 
 
 # beginning of a metric -> section to ask for: what cannot be asked for by --metrics, or only comes with its section
