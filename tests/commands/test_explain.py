@@ -149,12 +149,13 @@ def test_list(what: str) -> None:
 )
 def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any) -> None:
     """Fires where the report lists a finding, blind where it counts a blind spot, overruled where it rules out."""
-    from triage.commands._explain_rule import explain_rule
+    from triage.commands._explain_rule import explain_outcome, longest
+    from triage.diagnosis.outcomes import Outcomes
 
     path = SAMPLES / sample
     path = next(p for p in sorted(path.iterdir()) if p.suffix == ".csv") if sample == "ncu-raw" else path
     d = diagnosis(path)
-    doc, capture = d.to_dict(), d.parts[0].capture
+    doc, outcomes = d.to_dict(), Outcomes(d, d.parts[0], longest(d.parts[0].capture))
     fired = {(f["rule"], f["workload"]) for f in doc["findings"]}
     blind = {(r, w) for b in doc["blind_spots"] for r in b["rules"] for w in b["workloads"]}
     overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": covered by " in r["why"]}
@@ -162,7 +163,7 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
     for rule in d.book.rules:
         if rule.is_concept or rule.scope == "frame" or "v2" not in rule.when:
             continue
-        text = explain_rule(rule, capture, doctor(), "v2")
+        text = explain_outcome(rule, outcomes)
         for workload, said, by in re.findall(
             r"^(w\d+) .*\n(?:.*\n)*?  (fires|does not fire|not evaluated|not applicable|overruled)(?: by ([\w-]+))?",
             text,

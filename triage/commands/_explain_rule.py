@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.derive import derivations
@@ -34,11 +35,19 @@ def explain_rule(rule: Rule, capture: Capture, doctor: Diagnoser, method: str) -
         return f"{rule.id} {rule.name} applies to method {either(rule.when)} only.\n"
     d = doctor.diagnose([capture])
     if rule.scope == "frame":
-        return _Explanation(rule, Outcomes(d, d.parts[0], whole=True)).text(whole=True)
-    # workloads without a time come last
+        return explain_outcome(rule, Outcomes(d, d.parts[0], whole=True))
+    return explain_outcome(rule, Outcomes(d, d.parts[0], longest(capture)))
+
+
+def longest(capture: Capture) -> Indices:
+    """Rows of the workloads that are explained; those without a time come last."""
     times = np.nan_to_num(capture.self_ns, nan=-1.0)
-    rows = np.sort(np.argsort(-times, kind="stable")[:MAX_WORKLOADS])
-    return _Explanation(rule, Outcomes(d, d.parts[0], rows)).text(whole=False)
+    return np.sort(np.argsort(-times, kind="stable")[:MAX_WORKLOADS])
+
+
+def explain_outcome(rule: Rule, outcomes: Outcomes) -> str:
+    """The rule on the workloads of these outcomes, or on the whole capture."""
+    return _Explanation(rule, outcomes).text(whole=rule.scope == "frame")
 
 
 class _Explanation:
