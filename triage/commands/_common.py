@@ -132,9 +132,6 @@ reading = stack(
         help="Read a column of a custom table as this metric (repeatable).",
     ),
     _reading(
-        "--map-file", type=_types.MapFile(), metavar="YAML", help="Mappings in a file, one `Column: metric` per line."
-    ),
-    _reading(
         "--events",
         type=_types.ExistingFile(),
         default="",
@@ -226,8 +223,7 @@ def settings(*groups: Decorator) -> Decorator:
             for line in project.passed_over(Path.cwd(), named=named):
                 complain(f"note: {line}")
             known = project.load(datetime.now(UTC).date(), named=named)
-            # the command line overrides files
-            pairs = dict(known.columns) | dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
+            pairs = dict(known.columns) | dict(given.pop("mapping", ()))  # the command line overrides files
             values = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
             values = {name: value for name, value in values.items() if value is not None}
             if "rules" in values:

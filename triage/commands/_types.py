@@ -103,8 +103,11 @@ class ExistingFile(PathType):
     """A file that must be there."""
 
     def parse(self, text: str, option: str) -> str:
-        """Raises CaptureError for a missing file."""
-        return _existing(text, option)
+        """Raises CaptureError for a missing file; "" stays."""
+        path = _inputs.spelled(text)
+        if path and not Path(path).exists():
+            raise CaptureError(f"{path}: no such file", f"check {option}")
+        return path
 
 
 class Capture(PathType):
@@ -217,7 +220,7 @@ class Duration(Text):
 
 
 class Size(Text):
-    """`2G` -> bytes; "" -> None."""
+    """`32768`, `32K`, `48 KiB`, `2G` -> bytes; "" -> None."""
 
     name = "size"
 
@@ -227,7 +230,7 @@ class Size(Text):
             return None
         m = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
         if not m:
-            raise TriageError(f"{option} {text!r}: expected a size such as 500M or 2G")
+            raise TriageError(f"{option} {text!r}: expected a size such as 32K or 2G")
         return int(float(m[1]) * (1 << 10 * " kmgt".index(m[2] or " ")))
 
 
@@ -262,19 +265,6 @@ class When(Text):
         except ValueError as e:
             raise TriageError(f"{option} {text!r}: expected a date such as 2026-05-01 or 2026-05-01T12:00Z") from e
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-
-
-class Memory(Text):
-    """Bytes of a launch: `32768`, `32K`, `48 KiB`."""
-
-    name = "bytes"
-
-    def parse(self, text: str, option: str) -> int:
-        """Return bytes, given in bytes, K or M. Raises TriageError."""
-        match = re.fullmatch(r"(\d+)\s*([km]?)(?:i?b)?", text.strip().lower())
-        if not match:
-            raise TriageError(f"{option} {text!r}: expected bytes such as 32768 or 32K")
-        return int(match[1]) << 10 * " km".index(match[2] or " ")
 
 
 class Extent(Text):
@@ -322,22 +312,6 @@ class Mapped(Text):
         return self.offer(ctx, begun, column + eq) if eq else []
 
 
-class MapFile(PathType):
-    """A YAML file of `Column: metric` -> the pairs."""
-
-    name = "map-file"
-
-    def parse(self, text: str, option: str) -> tuple[tuple[str, str], ...]:
-        """Raises RuleError for a file that cannot be read, TriageError for an unknown metric."""
-        from triage.files import strict_yaml
-
-        if not text:
-            return ()
-        path = _existing(text, option)
-        pairs = strict_yaml.load(Path(path))
-        return tuple((column, _metric(str(m), f"{path}:{pairs.lines[column]}:")) for column, m in pairs.items())
-
-
 class Report(Text):
     """A report format, or a path to a template."""
 
@@ -359,14 +333,6 @@ class Reports(TokenList):
     def parse(self, text: str, option: str) -> tuple[str, ...]:
         """See `Report`."""
         return tuple(Report().parse(word, option) for word in super().parse(text, option))
-
-
-def _existing(text: str, option: str) -> str:
-    """A path to something that exists, or ""; raises CaptureError."""
-    path = _inputs.spelled(text)
-    if path and not Path(path).exists():
-        raise CaptureError(f"{path}: no such file", f"check {option}")
-    return path
 
 
 def _metric(metric: str, where: str) -> str:

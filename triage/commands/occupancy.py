@@ -47,7 +47,7 @@ class _TileOption(click.Option):
 @click.option("--regs", type=_types.Whole(), metavar="N", help="Registers (VGPRs) per thread (required).")
 @click.option(
     "--shared",
-    type=_types.Memory(),
+    type=_types.Size(),
     default=0,
     metavar="BYTES",
     help="Shared memory (LDS) per group: 32768 or 32K.",
