@@ -241,8 +241,8 @@ def only_small(s: Summary) -> str:
     """`Nothing significant to fix. Small items: L2 misses (94.5 ns).`; "" where an item is large, or there is none."""
     if s["first"] or not s["causes"]:
         return ""
-    items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"][:3]]
-    return f"Nothing significant to fix. Small items: {', '.join(items)}{and_more(len(s['causes']) - 3)}."
+    items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"]]
+    return f"Nothing significant to fix. Small items: {first_of(items, 3)}."
 
 
 def gain(f: FindingEntry) -> str:
