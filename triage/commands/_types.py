@@ -1,4 +1,4 @@
-"""Types of options: they parse the text of the command line and complete it in a shell.
+"""Types of options: they parse the text of the command line and complete it in a shell. `name`, in capitals, is what help prints.
 
 A value that cannot be parsed raises TriageError. Completions are imported when a shell asks for them: every command
 imports this module.
@@ -150,7 +150,7 @@ class Choice(_Choice):
 class Whole(Text):
     """A whole number of at least `least`."""
 
-    name = "integer"
+    name = "n"
 
     def __init__(self, least: int | None = None) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ class Size(Text):
 class Need(Text):
     """`NAME=537MB`, `NAME=137GFLOP` -> a stated need."""
 
-    name = "need"
+    name = "name=work"
 
     def parse(self, text: str, option: str) -> stated_needs.Need:
         """Raises TriageError."""
@@ -297,7 +297,7 @@ class TokenList(Text):
 class Mapped(Text):
     """`COLUMN=METRIC` -> the pair."""
 
-    name, completions = "mapping", staticmethod(_completion.metrics)
+    name, completions = "column=metric", staticmethod(_completion.metrics)
 
     def parse(self, text: str, option: str) -> tuple[str, str]:
         """Split at the last equals sign, since column names may hold some. Raises TriageError."""
@@ -328,7 +328,7 @@ class Report(Text):
 class Reports(TokenList):
     """Several formats."""
 
-    name, completions = "formats", staticmethod(_completion.formats)
+    name, completions = "format", staticmethod(_completion.formats)
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
         """See `Report`."""
