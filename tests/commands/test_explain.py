@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import SAMPLES, diagnosis, doctor, run
@@ -155,7 +156,7 @@ def test_explain_says_of_every_rule_what_the_report_says(sample: str, book: Any)
     path = SAMPLES / sample
     path = next(p for p in sorted(path.iterdir()) if p.suffix == ".csv") if sample == "ncu-raw" else path
     d = diagnosis(path)
-    doc, outcomes = d.to_dict(), Outcomes(d, d.parts[0], longest(d.parts[0].capture))
+    doc, outcomes = d.to_dict(), Outcomes(d, d.parts[0], np.sort([w for w, _ in longest(d.parts[0].capture)]))
     fired = {(f["rule"], f["workload"]) for f in doc["findings"]}
     blind = {(r, w) for b in doc["blind_spots"] for r in b["rules"] for w in b["workloads"]}
     overruled = {(r["rule"], r["workload"]) for r in doc["ruled_out"] if ": covered by " in r["why"]}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from triage.commands._types import Memory
+from triage.commands._types import Size
 from triage.commands.occupancy import command as occupancy_command
 from triage.ground.errors import TriageError
 
@@ -204,7 +204,7 @@ def test_mistakes_are_one_clear_line(arguments: list[str], message: str) -> None
     [("0", 0), ("32768", 32768), ("32K", 32768), ("48 KiB", 49152), ("1m", 1 << 20), ("64kb", 65536)],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert Memory().parse(text, "--shared") == size
+    assert Size().parse(text, "--shared") == size
 
 
 def test_tile_states_both_denominators() -> None:

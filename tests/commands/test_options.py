@@ -23,7 +23,6 @@ from tests.conftest import ROOT, SAMPLES, run
 from triage.capture.compression import BYTES
 from triage.commands import _common, _types
 from triage.commands.cli import triage
-from triage.ground.errors import TriageError
 from triage.products.batch.workers import LISTED
 from triage.products.noise import FLOOR, MARGIN
 from triage.products.settings import Settings
@@ -52,13 +51,13 @@ def test_without_options_settings_are_the_default() -> None:
 
 
 def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
-    (tmp_path / "map.yaml").write_text("Theirs: sm.throughput\nOther: l2.throughput\n")
+    (tmp_path / "events.txt").write_text("")
     said = settings(
         *("--dialect", "generic", "--device", "sm_86", "--marker", "Frame*", "--unfold", "--decimal", "comma"),
-        *("--map", "a=b=vram.throughput", "--map", "Other=gpu.time", "--map-file", tmp_path / "map.yaml"),
+        *("--map", "a=b=vram.throughput", "--map", "Other=gpu.time"),
         *(
             "--events",
-            tmp_path / "map.yaml",
+            tmp_path / "events.txt",
             "--max-unpacked",
             "1.5G",
             "--method",
@@ -75,8 +74,8 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
         device="sm_86",
         marker="Frame*",
         unfold=True,
-        mapping=(("Theirs", "sm.throughput"), ("Other", "gpu.time"), ("a=b", "vram.throughput")),
-        events=str(tmp_path / "map.yaml"),
+        mapping=(("a=b", "vram.throughput"), ("Other", "gpu.time")),
+        events=str(tmp_path / "events.txt"),
         decimal="comma",
         max_unpacked=3 << 29,
         method="v1",
@@ -98,7 +97,7 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
     [
         (["diagnose", SAMPLE, "--min-gain", "x"], "--min-gain 'x': expected a percentage such as 5%"),
         (["diagnose", SAMPLE, "--min-gain", "101"], "--min-gain '101': expected 0 to 100 %"),
-        (["diagnose", SAMPLE, "--max-unpacked", "2X"], "--max-unpacked '2X': expected a size such as 500M or 2G"),
+        (["diagnose", SAMPLE, "--max-unpacked", "2X"], "--max-unpacked '2X': expected a size such as 32K or 2G"),
         (["facts", SAMPLE, "--map", "sm"], "--map 'sm': expected COLUMN=METRIC - write --map \"Their Column=sm.throughput\""),
         (["facts", SAMPLE, "--map", "A=sm.thruput"], "--map 'A': unknown metric 'sm.thruput' - did you mean 'sm.throughput'?"),
         (["facts", SAMPLE, "--map", "A=?"], "--map 'A': unknown metric '?' - see: triage list metrics"),
@@ -107,7 +106,7 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
         (["compare", SAMPLE, SAMPLE, "--fail-on-regression", ""], "--fail-on-regression '': expected a percentage such as 5%"),
         (["tickets", SAMPLE, "-o", "nowhere", "--min-saving", "1 ms"], "--min-saving '1 ms': expected a percentage such as 5%"),
         (["occupancy", "--arch", "sm_86", "--threads", "1x", "--regs", 4], "--threads '1x': expected N, XxY or XxYxZ, whole numbers of 1 or more"),
-        (["occupancy", "--arch", "sm_86", "--threads", 32, "--regs", 4, "--shared", "1T"], "--shared '1T': expected bytes such as 32768 or 32K"),
+        (["occupancy", "--arch", "sm_86", "--threads", 32, "--regs", 4, "--shared", "1X"], "--shared '1X': expected a size such as 32K or 2G"),
         (["occupancy", "--arch", "sm_86", "--threads", 32], "missing option --regs - see: triage occupancy --help"),
         (["occupancy", "--tile", "16x16", "--regs", 4], "--regs: not an option of --tile - remove it, or --tile"),
         (["occupancy", "--arch", "sm_86", "--threads", 32, "--regs", 4, "--border", 2], "--border: option of --tile - add --tile WxH"),
@@ -115,7 +114,6 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
         (["diagnose", SAMPLE, "--opinions", "-f", "html"], "--format 'html': choose terminal or json with --opinions"),
         (["diagnose", SAMPLE, "--opinions", "--fail-on", "low"], "--fail-on: not an option of --opinions - remove one of them"),
         (["diagnose", SAMPLE, "--events", "gone.txt"], "gone.txt: no such file - check --events"),
-        (["diagnose", SAMPLE, "--map-file", "gone.yaml"], "gone.yaml: no such file - check --map-file"),
         (["diagnose", SAMPLE, "--top", "x"], "--top 'x': expected a whole number, 0 or more"),
         (["diagnose", SAMPLE, "--top", "-1"], "--top -1: expected 0 or more"),
         (["watch", "d", "-o", "o", "--every", "0"], "--every 0: expected at least 0.05 seconds"),
@@ -152,21 +150,15 @@ def test_mistakes_are_one_line(args: list[object], line: str) -> None:
     [
         (_types.Share(), "2%", 0.02), (_types.Share(), "0.02", 0.02), (_types.Share(), " 50 % ", 0.5), (_types.Share(), "100", 1.0),
         (_types.Size(), "", None), (_types.Size(), "0", 0), (_types.Size(), "1k", 1024), (_types.Size(), "2 GiB", 2 << 30),
-        (_types.Memory(), "32K", 32768), (_types.Memory(), "48 KiB", 49152), (_types.Memory(), "1MB", 1 << 20),
+        (_types.Size(), "32K", 32768), (_types.Size(), "48 KiB", 49152), (_types.Size(), "1MB", 1 << 20),
         (_types.Extent(), "16x8", (16, 8, 1)), (_types.TokenList(), " a ,,b", ("a", "b")), (_types.TokenList(), "", ()),
-        (_types.Mapped(), "My = column = gpu.time", ("My = column", "gpu.time")), (_types.MapFile(), "", ()),
+        (_types.Mapped(), "My = column = gpu.time", ("My = column", "gpu.time")),
         (_types.Reports(), "json,html", ("json", "html")),
     ],
 )  # fmt: skip
 def test_what_is_parsed(kind: _types.Text, text: str, value: object) -> None:
     assert kind.convert(text, None, None) == value
     assert kind.convert(value, None, None) == value
-
-
-def test_a_mapping_file_with_a_wrong_metric_says_which(tmp_path: Path) -> None:
-    (tmp_path / "map.yaml").write_text("Theirs: sm.thruput\n")
-    with pytest.raises(TriageError, match=r"map\.yaml:1: unknown metric 'sm.thruput' - did you mean"):
-        settings("--map-file", tmp_path / "map.yaml")
 
 
 def offered(*words: str) -> list[str]:
@@ -234,7 +226,6 @@ def test_reading_options_are_a_group_behind_the_commands_own(verb: str) -> None:
             "--needs",
             "--unfold",
             "--map",
-            "--map-file",
             "--events",
             "--decimal",
         ),

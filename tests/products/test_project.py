@@ -117,7 +117,9 @@ def test_budgets_fail_where_something_may_fail(home: Path) -> None:
 
 
 def test_a_target_says_what_brings_the_frame_under(home: Path) -> None:
-    (home / "triage.toml").write_text('[budget]\nframe = 99\n"Particles" = {ms = 0.5, owner = "@vfx"}\n"Nothing" = 1\n')
+    (home / "triage.toml").write_text(
+        '[budgets]\nframe = 99\n"Particles" = {ms = 0.5, owner = "@vfx"}\n"Nothing" = 1\n'
+    )
     done = verbs("diagnose", FRAME, "--target", "12.5ms", "-f", "json", "--fail-on", "budget")
     assert done.return_value == 1
     budgets = {e["marker"]: e for e in json.loads(done.stdout)["frame"]["budgets"]}
@@ -207,8 +209,8 @@ def test_where_it_is_looked_for(home: Path) -> None:
         ("scope =", "triage.toml: "),
         ("[budgets]\na = '3'", "budgets.a '3' is no number of milliseconds"),
         ("[budgets]\na = -1", "budgets.a -1 is no number"),
-        ("[budget]\na = {owner = 'o'}", "budget.a None is no number of milliseconds"),
-        ("[budget]\na = {ms = 1, owner = 2}", "budget.a.owner must be a text"),
+        ("[budgets]\na = {owner = 'o'}", "budgets.a None is no number of milliseconds"),
+        ("[budgets]\na = {ms = 1, owner = 2}", "budgets.a.owner must be a text"),
         ("[owners]\na = 1", "owners.a must be a text"),
         ("accepted = [1]", "accepted[0] must be a table"),
         ("[[accepted]]\ncause = 'x'\nowner = 'o'\nexpires = 2027-01-01", "accepted[0] has no reason"),

@@ -25,7 +25,7 @@ BEFORE = {"A cause": ("A rule",)}  # what a section says it starts with
 _BLOCK = r"\n+```(?P<kind>\w+)\n(?P<text>.*?)^```$"
 _STEP_RE = re.compile(
     rf"\b[Ww]rite\s+`(?P<write>[^`]+)`:{_BLOCK}"
-    rf"|\bAppend to (?:`\w+` in\s+)?`(?P<append>[^`]+)`:{_BLOCK.replace('kind', 'kind2').replace('text', 'text2')}"
+    rf"|\bAppend to `(?P<append>[^`]+)`:{_BLOCK.replace('kind', 'kind2').replace('text', 'text2')}"
     r"|\bIn\s+`(?P<edit>[^`]+)`,\s+replace\s+`(?P<old>[^`]+)`\s+with\s+`(?P<new>[^`]+)`"
     r"|\bRun:\n+```console\n(?P<run>.*?)^```$",
     re.M | re.S,
@@ -67,10 +67,7 @@ class Task:
                 assert text.count(m["old"]) == 1, (path, m["old"])
                 path.write_text(text.replace(m["old"], m["new"]), "utf-8")
             else:
-                # of a Python tuple the bracket stays the last line
-                body, end = path.read_text("utf-8"), ")\n" if path.suffix == ".py" else ""
-                assert body.endswith(end)
-                path.write_text(body[: len(body) - len(end)] + m["text2"] + end, "utf-8")
+                path.write_text(path.read_text("utf-8") + m["text2"], "utf-8")
         return self
 
     @staticmethod

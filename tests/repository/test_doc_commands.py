@@ -27,7 +27,6 @@ PURE = ("diagnose sample_captures", "diagnose frame.csv", "explain", "occupancy"
 RUN: set[str] = set()  # of these, what another page has asked already
 FAILS = {  # exit code 1 is what the page shows
     ("README.md", "history gate"): 1,
-    ("docs/tutorial.md", "history gate --history out/history.sqlite"): 1,
     ("docs/daily.md", "compare --before 'old-*.csv' --after 'new-*.csv' --fail-on-regression 5%"): 1,
     ("docs/gate.md", "history gate --history out/gate.sqlite"): 1,
     ("docs/gate.md", "history gate --history out/gate.sqlite -f junit -o out/gate.xml"): 1,

@@ -1,9 +1,11 @@
-"""A line of a table cut into cells."""
+"""Lines of a table cut into cells."""
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -18,3 +20,20 @@ def delimiter(line: str) -> str:
 def cells(line: str, sep: str | None = None, skip_space: bool = False) -> list[str]:
     """One line cut into cells by the csv rules; sep: its delimiter where that is known."""
     return next(csv.reader([line], delimiter=sep or delimiter(line), skipinitialspace=skip_space), [])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of one width below their header (() where none stands above), with the line on which each begins."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    lines: Sequence[int]
+
+    def title(self, at: int) -> str:
+        """The header of a column, "" for none."""
+        return self.head[at].strip() if at < len(self.head) else ""
+
+    def by_line(self) -> Mapping[int, Sequence[str]]:
+        """Line -> its row."""
+        return dict(zip(self.lines, self.rows, strict=True))

@@ -20,7 +20,7 @@ MAX_REPORT = 16 << 20  # bytes; services take a tenth
 @click.argument("file", type=_types.Capture(), metavar="FILE")
 @click.option("--post", type=_types.Choice(comments.SERVICES), required=True, help="Service.")
 @click.option("--project", default="", metavar="NAME", help="OWNER/REPO or group/project.")
-@click.option("--number", type=_types.Whole(1), required=True, metavar="N", help="Pull or merge request.")
+@click.option("--number", type=_types.Whole(1), required=True, help="Pull or merge request.")
 @click.option("--key", default="gate", show_default=True, metavar="NAME", help="Comment to update: one per key.")
 @click.option("--url", default="", metavar="URL", help="Address of the service, if not the public one.")
 @click.option("--send/--dry-run", default=False, show_default="dry-run", help="Post the comment; otherwise print it.")

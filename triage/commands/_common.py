@@ -39,11 +39,7 @@ output = click.option(
     "-o", "--output", type=_types.PathType(), metavar="PATH", help="Write to a file instead of stdout."
 )
 min_gain = click.option(
-    "--min-gain",
-    type=_types.Share(),
-    default=0.0,
-    metavar="SHARE",
-    help="Minimum saving to list an item, as a share of the frame (2%).",
+    "--min-gain", type=_types.Share(), default=0.0, help="Minimum saving to list an item, as a share of the frame (2%)."
 )
 report_formats = click.option(
     "-f",
@@ -53,7 +49,6 @@ report_formats = click.option(
     callback=_types.flat,
     multiple=True,
     default=("html",),
-    metavar="FORMAT",
     help="Report format (repeatable); default html.",
 )
 
@@ -77,7 +72,7 @@ def folder(text: str) -> Decorator:
 
 def top(text: str) -> Decorator:
     """--top, a number of items."""
-    return click.option("--top", type=_types.Whole(0), metavar="N", help=text)
+    return click.option("--top", type=_types.Whole(0), help=text)
 
 
 # folders of the user's, as `list` takes them too
@@ -119,7 +114,6 @@ reading = stack(
         "--needs",
         type=_types.Need(),
         multiple=True,
-        metavar="NAME=WORK",
         help="Bytes that a kernel must move per launch, inputs and outputs once, or its FLOP: NAME=537MB, NAME=137GFLOP (repeatable).",
     ),
     _reading("--unfold", is_flag=True, help="Keep repeated markers and launches apart."),
@@ -128,11 +122,7 @@ reading = stack(
         "mapping",
         type=_types.Mapped(),
         multiple=True,
-        metavar="COLUMN=METRIC",
         help="Read a column of a custom table as this metric (repeatable).",
-    ),
-    _reading(
-        "--map-file", type=_types.MapFile(), metavar="YAML", help="Mappings in a file, one `Column: metric` per line."
     ),
     _reading(
         "--events",
@@ -141,15 +131,10 @@ reading = stack(
         metavar="FILE",
         help="RenderDoc: event tree of the counters.",
     ),
-    _reading(
-        "--decimal",
-        type=_types.Choice(["point", "comma"]),
-        help="Decimal mark, where the file leaves it open.",
-    ),
+    _reading("--decimal", type=_types.Choice(["point", "comma"]), help="Decimal mark, where the file leaves it open."),
     _reading(
         "--max-unpacked",
         type=_types.Size(),
-        metavar="SIZE",
         help=f"Maximum size of a decompressed file, such as 2G (default {BYTES >> 30}G).",
     ),
 )
@@ -226,8 +211,7 @@ def settings(*groups: Decorator) -> Decorator:
             for line in project.passed_over(Path.cwd(), named=named):
                 complain(f"note: {line}")
             known = project.load(datetime.now(UTC).date(), named=named)
-            # the command line overrides files
-            pairs = dict(known.columns) | dict(given.pop("map_file", None) or ()) | dict(given.pop("mapping", ()))
+            pairs = dict(known.columns) | dict(given.pop("mapping", ()))  # the command line overrides files
             values = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
             values = {name: value for name, value in values.items() if value is not None}
             if "rules" in values:

@@ -8,6 +8,7 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
+from triage.commands._explain_rule import longest, unlisted
 from triage.diagnosis.diagnosing import Diagnoser
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
@@ -16,15 +17,12 @@ from triage.findings.evidence import bare_origin, holding_checks
 from triage.findings.finding_types import Origin
 from triage.findings.near_misses import near_misses
 from triage.findings.reasons import Reasons
-from triage.findings.text_fields import path_text
 from triage.ground.phrasing import plural
 from triage.ground.terminology import said, speaking
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED
 from triage.rulebook.cause import Cause
 from triage.rulebook.rule import Rule
-
-MAX_WORKLOADS = 5  # by self time
 
 
 def explain_cause(cause: Cause, capture: Capture, doctor: Diagnoser) -> str:
@@ -43,11 +41,13 @@ def explain_cause(cause: Cause, capture: Capture, doctor: Diagnoser) -> str:
             ones.append(("the whole capture", _One(cause, Outcomes(d, d.parts[0], whole=True), 0)))
         if scopes - {"frame"}:
             out.append(_led(cause, d))
-            ones += _longest(cause, d)
+            shown = longest(capture)
+            o = Outcomes(d, d.parts[0], np.sort([w for w, _ in shown]))
+            ones += [(name, _One(cause, o, int(np.searchsorted(o.rows, w)))) for w, name in shown]
         for name, one in ones:
             out += ["", wrap(name), *one.lines()]
-        if (left := len(capture) - MAX_WORKLOADS) > 0 and scopes - {"frame"}:
-            out += ["", wrap(f"{left:,} more with less self time; select others with --marker GLOB.")]
+        if scopes - {"frame"}:
+            out += unlisted(capture)
         if wanted := sorted({m for _, one in ones for m in one.missing()}):
             out += ["", wrap(f"To test it: {ones[-1][1].o.collect(wanted)}")]
     return "\n".join([*out, "", wrap("One rule in detail: triage explain RULE --on FILE")]) + "\n"
@@ -60,20 +60,6 @@ def _led(cause: Cause, d: Diagnosis) -> str:
     time = float(np.nansum(capture.self_ns[led]))
     took = f", {show(time, 'ns')}" if time else ""
     return wrap(f"Root cause of {len(led):,} of {plural(len(capture), 'workload')}{took}.")
-
-
-def _longest(cause: Cause, d: Diagnosis) -> list[tuple[str, _One]]:
-    """The longest workloads, each with its name and time."""
-    capture = d.parts[0].capture
-    rows = np.argsort(-np.nan_to_num(capture.self_ns, nan=-1.0), kind="stable")[:MAX_WORKLOADS]
-    o = Outcomes(d, d.parts[0], np.sort(rows))
-    out = []
-    for w in rows.tolist():
-        own = float(capture.self_ns[w])
-        time = f" ({show(own, 'ns')} self time)" if own == own else ""
-        name = f"w{w + 1} {path_text(str(capture.paths[w]), str(capture.names[w]))}{time}"
-        out.append((name, _One(cause, o, int(np.searchsorted(o.rows, w)))))
-    return out
 
 
 class _One:

@@ -5,9 +5,10 @@ Outcomes come from diagnosis.outcomes, as in every report.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from triage.capture.arrays import Indices
 from triage.capture.capture import Capture
 from triage.commands._describe import wrap
 from triage.derive import derivations
@@ -25,8 +26,23 @@ from triage.rulebook.applies import describe
 from triage.rulebook.expression import FALSE, TRUE, Condition
 from triage.rulebook.rule import Rule
 
-MAX_WORKLOADS = 5  # by self time
+MAX_WORKLOADS = 5  # that a rule or a cause is explained on, by self time
 _WORD = {FALSE: "no", TRUE: "yes"}
+
+
+def longest(capture: Capture) -> list[tuple[int, str]]:
+    """(position, `w3 Frame/Shadows (1.2 ms self time)`) of the longest workloads; those without a time come last."""
+    own = capture.self_ns
+    rows = np.argsort(-np.nan_to_num(own, nan=-1.0), kind="stable")[:MAX_WORKLOADS].tolist()
+    names = [f"w{w + 1} {path_text(str(capture.paths[w]), str(capture.names[w]))}" for w in rows]
+    times = [f" ({show(float(own[w]), 'ns')} self time)" if own[w] == own[w] else "" for w in rows]
+    return [(w, name + time) for w, name, time in zip(rows, names, times, strict=True)]
+
+
+def unlisted(capture: Capture) -> list[str]:
+    """How many workloads `longest` leaves out, as lines below a blank one."""
+    more = len(capture) - MAX_WORKLOADS
+    return ["", wrap(f"{more:,} more with less self time; select others with --marker GLOB.")] if more > 0 else []
 
 
 def explain_rule(rule: Rule, capture: Capture, doctor: Diagnoser, method: str) -> str:
@@ -36,18 +52,14 @@ def explain_rule(rule: Rule, capture: Capture, doctor: Diagnoser, method: str) -
     d = doctor.diagnose([capture])
     if rule.scope == "frame":
         return explain_outcome(rule, Outcomes(d, d.parts[0], whole=True))
-    return explain_outcome(rule, Outcomes(d, d.parts[0], longest(capture)))
-
-
-def longest(capture: Capture) -> Indices:
-    """Rows of the workloads that are explained; those without a time come last."""
-    times = np.nan_to_num(capture.self_ns, nan=-1.0)
-    return np.sort(np.argsort(-times, kind="stable")[:MAX_WORKLOADS])
+    return explain_outcome(rule, Outcomes(d, d.parts[0], np.sort([w for w, _ in longest(capture)])))
 
 
 def explain_outcome(rule: Rule, outcomes: Outcomes) -> str:
-    """The rule on the workloads of these outcomes, or on the whole capture."""
-    return _Explanation(rule, outcomes).text(whole=rule.scope == "frame")
+    """The rule on the longest workloads, of which these are the outcomes, or on the whole capture."""
+    if rule.scope == "frame":
+        return _Explanation(rule, outcomes).text([(0, "the whole capture")])
+    return _Explanation(rule, outcomes).text(longest(outcomes.capture), unlisted(outcomes.capture))
 
 
 class _Explanation:
@@ -62,29 +74,15 @@ class _Explanation:
         metrics = {m for c in self.when.conditions for m in reads(rule, c.names)}
         self.origins.want(metrics, {int(r) for r in self.rows})
 
-    def text(self, whole: bool) -> str:
+    def text(self, shown: Sequence[tuple[int, str]], rest: Sequence[str] = ()) -> str:
         out = [wrap(f"{self.rule.id} {self.rule.name} on {self.capture.input.path}, method {self.method}")]
-        own = np.nan_to_num(self.capture.self_ns[self.rows], nan=-1.0)
-        for i in np.argsort(-own, kind="stable").tolist():
-            w = int(self.rows[i])
-            name = f"w{w + 1} {path_text(str(self.capture.paths[w]), str(self.capture.names[w]))}"
-            time = float(self.capture.self_ns[w])
-            out += [
-                "",
-                wrap(
-                    "the whole capture"
-                    if whole
-                    else name + (f" ({show(time, 'ns')} self time)" if time == time else "")
-                ),
-            ]
-            out.append(wrap(self.outcome(i), "  "))
+        for w, name in shown:
+            i = int(np.searchsorted(self.rows, w))
+            out += ["", wrap(name), wrap(self.outcome(i), "  ")]
             out += [line for c in self.when.given for line in self.concept(c, i)]
             for kind, conditions in (("all of", self.when.all_of), ("any of", self.when.any_of)):
                 out += [line for c in conditions for line in self.condition(kind, c, i, w)]
-        left = len(self.capture) - len(self.rows)
-        if left > 0 and not whole:
-            out += ["", wrap(f"{left} more with less self time; select others with --marker GLOB.")]
-        return "\n".join(out) + "\n"
+        return "\n".join([*out, *rest]) + "\n"
 
     def outcome(self, i: int) -> str:
         """The outcome; for missing counters also how to collect them."""

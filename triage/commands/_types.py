@@ -1,4 +1,4 @@
-"""Types of options: they parse the text of the command line and complete it in a shell.
+"""Types of options: they parse the text of the command line and complete it in a shell. `name`, in capitals, is what help prints.
 
 A value that cannot be parsed raises TriageError. Completions are imported when a shell asks for them: every command
 imports this module.
@@ -103,8 +103,11 @@ class ExistingFile(PathType):
     """A file that must be there."""
 
     def parse(self, text: str, option: str) -> str:
-        """Raises CaptureError for a missing file."""
-        return _existing(text, option)
+        """Raises CaptureError for a missing file; "" stays."""
+        path = _inputs.spelled(text)
+        if path and not Path(path).exists():
+            raise CaptureError(f"{path}: no such file", f"check {option}")
+        return path
 
 
 class Capture(PathType):
@@ -147,7 +150,7 @@ class Choice(_Choice):
 class Whole(Text):
     """A whole number of at least `least`."""
 
-    name = "integer"
+    name = "n"
 
     def __init__(self, least: int | None = None) -> None:
         super().__init__()
@@ -217,7 +220,7 @@ class Duration(Text):
 
 
 class Size(Text):
-    """`2G` -> bytes; "" -> None."""
+    """`32768`, `32K`, `48 KiB`, `2G` -> bytes; "" -> None."""
 
     name = "size"
 
@@ -227,14 +230,14 @@ class Size(Text):
             return None
         m = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
         if not m:
-            raise TriageError(f"{option} {text!r}: expected a size such as 500M or 2G")
+            raise TriageError(f"{option} {text!r}: expected a size such as 32K or 2G")
         return int(float(m[1]) * (1 << 10 * " kmgt".index(m[2] or " ")))
 
 
 class Need(Text):
     """`NAME=537MB`, `NAME=137GFLOP` -> a stated need."""
 
-    name = "need"
+    name = "name=work"
 
     def parse(self, text: str, option: str) -> stated_needs.Need:
         """Raises TriageError."""
@@ -262,19 +265,6 @@ class When(Text):
         except ValueError as e:
             raise TriageError(f"{option} {text!r}: expected a date such as 2026-05-01 or 2026-05-01T12:00Z") from e
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-
-
-class Memory(Text):
-    """Bytes of a launch: `32768`, `32K`, `48 KiB`."""
-
-    name = "bytes"
-
-    def parse(self, text: str, option: str) -> int:
-        """Return bytes, given in bytes, K or M. Raises TriageError."""
-        match = re.fullmatch(r"(\d+)\s*([km]?)(?:i?b)?", text.strip().lower())
-        if not match:
-            raise TriageError(f"{option} {text!r}: expected bytes such as 32768 or 32K")
-        return int(match[1]) << 10 * " km".index(match[2] or " ")
 
 
 class Extent(Text):
@@ -307,7 +297,7 @@ class TokenList(Text):
 class Mapped(Text):
     """`COLUMN=METRIC` -> the pair."""
 
-    name, completions = "mapping", staticmethod(_completion.metrics)
+    name, completions = "column=metric", staticmethod(_completion.metrics)
 
     def parse(self, text: str, option: str) -> tuple[str, str]:
         """Split at the last equals sign, since column names may hold some. Raises TriageError."""
@@ -320,22 +310,6 @@ class Mapped(Text):
         """Completes the metric once there is a column."""
         column, eq, begun = incomplete.rpartition("=")
         return self.offer(ctx, begun, column + eq) if eq else []
-
-
-class MapFile(PathType):
-    """A YAML file of `Column: metric` -> the pairs."""
-
-    name = "map-file"
-
-    def parse(self, text: str, option: str) -> tuple[tuple[str, str], ...]:
-        """Raises RuleError for a file that cannot be read, TriageError for an unknown metric."""
-        from triage.files import strict_yaml
-
-        if not text:
-            return ()
-        path = _existing(text, option)
-        pairs = strict_yaml.load(Path(path))
-        return tuple((column, _metric(str(m), f"{path}:{pairs.lines[column]}:")) for column, m in pairs.items())
 
 
 class Report(Text):
@@ -354,19 +328,11 @@ class Report(Text):
 class Reports(TokenList):
     """Several formats."""
 
-    name, completions = "formats", staticmethod(_completion.formats)
+    name, completions = "format", staticmethod(_completion.formats)
 
     def parse(self, text: str, option: str) -> tuple[str, ...]:
         """See `Report`."""
         return tuple(Report().parse(word, option) for word in super().parse(text, option))
-
-
-def _existing(text: str, option: str) -> str:
-    """A path to something that exists, or ""; raises CaptureError."""
-    path = _inputs.spelled(text)
-    if path and not Path(path).exists():
-        raise CaptureError(f"{path}: no such file", f"check {option}")
-    return path
 
 
 def _metric(metric: str, where: str) -> str:

@@ -26,7 +26,7 @@ EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 @click.argument("paths", type=_types.PathType(), nargs=-1, required=True, metavar="PATH...")
 @_common.folder("Folder for the reports and the index.")
 @_common.report_formats
-@click.option("--jobs", type=_types.Whole(1), metavar="N", help="Number of processes; default: one per CPU core.")
+@click.option("--jobs", type=_types.Whole(1), help="Number of processes; default: one per CPU core.")
 @click.option("--resume", is_flag=True, help="Continue an interrupted batch.")
 @click.option("--strict", is_flag=True, help="Exit with 2 if any file is skipped.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")

@@ -70,7 +70,6 @@ def _spread(args: Sequence[str]) -> list[str]:
     "--fail-on-regression",
     "threshold",
     type=_types.Share(),
-    metavar="SHARE",
     help="Exit with 1 if a marker or kernel is slower by more than this, such as 5%.",
 )
 @click.option(
@@ -78,13 +77,11 @@ def _spread(args: Sequence[str]) -> list[str]:
     type=_types.Share(),
     default=f"{FLOOR:.0%}",
     show_default=True,
-    metavar="SHARE",
     help="Smallest difference that counts between repeats; between single runs, three times this.",
 )
 @click.option(
     "--margin",
     type=_types.Share(),
-    metavar="SHARE",
     help=f"Difference excluded by the verdict `unchanged`; default: --fail-on-regression, else {MARGIN:.0%}.",
 )
 @click.option("--full", is_flag=True, help="List all pairs and all counters.")

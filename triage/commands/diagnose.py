@@ -32,7 +32,6 @@ OPINION_FORMATS = ("terminal", "json")
     "--format",
     "form",
     type=_types.Report(),
-    metavar="FORMAT",
     help=f"{', '.join(formats.formats())}, or a path to a .j2 template; default: from the suffix of -o, else terminal.",
 )
 @_common.output
@@ -44,9 +43,7 @@ OPINION_FORMATS = ("terminal", "json")
     type=_types.Choice((*LEVELS, BUDGET)),
     help="Exit with 1 if an item has this priority or a higher one, or a budget is exceeded (budget: only then).",
 )
-@click.option(
-    "--target", type=_types.Duration(), metavar="TIME", help="Budget of the whole frame, such as 16.6ms (or 60fps)."
-)
+@click.option("--target", type=_types.Duration(), help="Budget of the whole frame, such as 16.6ms (or 60fps).")
 @click.option(
     "--opinions",
     is_flag=True,

@@ -58,9 +58,7 @@ command.add_command(_comment.command)
 @click.option("--commit", default="", metavar="ID", help="Build; default: from CI or git.")
 @click.option("--branch", default="", metavar="NAME", help="Branch; default: from CI or git, else main.")
 @click.option("--scope", default="", metavar="NAME", help="Application or scene; default: root marker of the capture.")
-@click.option(
-    "--at", type=_types.When(), metavar="TIME", help="Date of the build; default: date of the commit, or now."
-)
+@click.option("--at", type=_types.When(), help="Date of the build; default: date of the commit, or now.")
 @click.option("--label", default="", metavar="NAME", help="Name of the build, such as a release.")
 @_common.settings(_common.reading, _common.knowledge)
 def add(
@@ -136,9 +134,7 @@ def _builds(db: object, branch: str, scope: str | None, device: str | None) -> t
 @builds_options
 @_common.report_format(["terminal", "html", "json", "openmetrics"])
 @_common.output
-@click.option(
-    "--last", type=_types.Whole(1), default=365, show_default=True, metavar="N", help="Show only the latest N builds."
-)
+@click.option("--last", type=_types.Whole(1), default=365, show_default=True, help="Show only the latest N builds.")
 @click.option("--full", is_flag=True, help="List all changes.")
 def show(
     what: str, history: str, branch: str, scope: str | None, device: str | None, form: str | None, output: str | None,
@@ -165,7 +161,7 @@ def show(
 @click.option("--against", default="", metavar="BRANCH", help="Baseline: the builds of this branch.")
 @click.option("--baseline", default="", metavar="ID", help="Baseline: this build (commit or label).")
 @click.option(
-    "--fail-on-regression", "threshold", type=_types.Share(), default=0.0, metavar="SHARE",
+    "--fail-on-regression", "threshold", type=_types.Share(), default=0.0,
     help="Minimum slow-down to fail; default: any above noise.",
 )  # fmt: skip
 @click.option(

@@ -44,28 +44,22 @@ class _TileOption(click.Option):
     help='Product instead of --arch: "GeForce RTX 3080".',
 )
 @click.option("--threads", type=_types.Extent(), metavar="N|XxYxZ", help="Threads per block or group (required).")
-@click.option("--regs", type=_types.Whole(), metavar="N", help="Registers (VGPRs) per thread (required).")
+@click.option("--regs", type=_types.Whole(), help="Registers (VGPRs) per thread (required).")
 @click.option(
-    "--shared",
-    type=_types.Memory(),
-    default=0,
-    metavar="BYTES",
-    help="Shared memory (LDS) per group: 32768 or 32K.",
+    "--shared", type=_types.Size(), default=0, metavar="BYTES", help="Shared memory (LDS) per group: 32768 or 32K."
 )
-@click.option("--sgpr", type=_types.Whole(), metavar="N", help="AMD: scalar registers per wave, VCC included.")
-@click.option("--agpr", type=_types.Whole(), metavar="N", help="CDNA: accumulation registers per thread.")
+@click.option("--sgpr", type=_types.Whole(), help="AMD: scalar registers per wave, VCC included.")
+@click.option("--agpr", type=_types.Whole(), help="CDNA: accumulation registers per thread.")
 @click.option("--wave", type=_types.Choice(["32", "64"]), help="RDNA: lanes per wave.")
 @click.option("--mode", type=_types.Choice(["cu", "wgp"]), help="RDNA: groups per CU or per WGP.")
-@click.option("--barriers", type=_types.Whole(), metavar="N", help="NVIDIA 9.0+: block barriers.")
+@click.option("--barriers", type=_types.Whole(), help="NVIDIA 9.0+: block barriers.")
 @click.option(
     "--carveout", type=_types.Whole(), default=-1, metavar="PERCENT", help="NVIDIA 7.0+: preferred shared memory."
 )
 @click.option("--optin/--no-optin", default=True, help="NVIDIA 7.0+: allow more than 48 KiB per block (default).")
 @click.option("--grid", type=_types.Extent(), metavar="N|XxYxZ", help="Groups in the launch: waves and tail effect.")
-@click.option(
-    "--cluster", type=_types.Whole(), metavar="N", help="NVIDIA 9.0+: groups per cluster; prints how many clusters fit."
-)
-@click.option("--units", type=_types.Whole(), metavar="N", help="SMs (CUs) for --grid and --cluster with --arch.")
+@click.option("--cluster", type=_types.Whole(), help="NVIDIA 9.0+: groups per cluster; prints how many clusters fit.")
+@click.option("--units", type=_types.Whole(), help="SMs (CUs) for --grid and --cluster with --arch.")
 @click.option("--latency", type=_types.Real(), metavar="CYCLES", help="Latency to hide: prints the warps needed.")
 @click.option(
     "--intensity",
@@ -85,18 +79,10 @@ class _TileOption(click.Option):
     type=_types.Whole(),
     default=1,
     show_default=True,
-    metavar="N",
     help="Elements needed on every side.",
 )
 @click.option(
-    "--bytes",
-    "element",
-    cls=_TileOption,
-    type=_types.Whole(),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Bytes per element.",
+    "--bytes", "element", cls=_TileOption, type=_types.Whole(), default=4, show_default=True, help="Bytes per element."
 )
 @click.pass_context
 def command(

@@ -44,7 +44,6 @@ TRACKERS = ("github", "gitlab", "jira", "redmine")
     type=_types.Share(),
     default="1%",
     show_default=True,
-    metavar="SHARE",
     help="Minimum saving of a root cause to get a ticket, as a share of the frame.",
 )
 @click.option("--post", type=_types.Choice(TRACKERS), help="Create or update the tickets in a tracker, by fingerprint.")

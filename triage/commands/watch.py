@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--every", type=_types.Real(0.05, "seconds"), default=2.0, show_default=True, metavar="SECONDS",
     help="Interval; a capture is complete when two looks agree.",
 )  # fmt: skip
-@click.option("--jobs", type=_types.Whole(1), default=1, show_default=True, metavar="N", help="Number of processes.")
+@click.option("--jobs", type=_types.Whole(1), default=1, show_default=True, help="Number of processes.")
 @click.option("--once", is_flag=True, help="Diagnose the captures that are complete now, then exit.")
 @_common.top("List only the top N items of each capture.")
 @_common.settings(_common.reading, _common.knowledge)

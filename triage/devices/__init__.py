@@ -20,6 +20,7 @@ from triage.devices.limit_tables import (
     amd_rows,
     cluster_layouts,
     families,
+    integer,
     intel,
     limits_for,
     number,
@@ -293,15 +294,11 @@ def _product(row: dict[str, str]) -> Device:
         source=row["source"],
         notes=row["notes"],
         aliases=aliases,
-        dies=_whole(row["dies"]),
-        shader_engines=_whole(row["shader_engines"]),
-        l2_channels=_whole(row["l2_channels"]),
+        dies=integer(row["dies"]),
+        shader_engines=integer(row["shader_engines"]),
+        l2_channels=integer(row["l2_channels"]),
         host_link=row["host_link"],
     )
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text else None
 
 
 @cache

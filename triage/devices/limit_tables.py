@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
 
 _DATA = Path(__file__).parent
+_T = TypeVar("_T", bound=ClusterLayout | NvidiaLimits | AmdLimits | IntelLimits)
 
 
 @cache
@@ -29,13 +31,7 @@ def limits_for(arch: str) -> Limits | IntelLimits:
 @cache
 def cluster_layouts() -> dict[str, ClusterLayout]:
     """Chips that launch clusters of groups, by architecture ("sm_90")."""
-    numbers = ("gpcs", "sms_per_gpc", "portable", "most")
-    return {
-        row["arch"]: ClusterLayout(
-            arch=row["arch"], chip=row["chip"], source=row["source"], **{n: int(row[n]) for n in numbers}
-        )
-        for row in read("nvidia_clusters.csv")
-    }
+    return {row["arch"]: _filled(ClusterLayout, row) for row in read("nvidia_clusters.csv")}
 
 
 @cache
@@ -44,32 +40,8 @@ def nvidia() -> dict[str, NvidiaLimits]:
     found = {}
     for row in read("nvidia_limits.csv"):
         arch = "sm_" + row["cc"].replace(".", "")
-        found[arch] = NvidiaLimits(
-            arch=arch,
-            generation=row["generation"],
-            examples=row["examples"],
-            warp_size=int(row["warp_size"]),
-            max_warps=int(row["max_warps_per_sm"]),
-            max_groups=int(row["max_blocks_per_sm"]),
-            max_threads_per_group=int(row["max_threads_per_block"]),
-            registers=int(row["registers_per_sm"]),
-            registers_per_group=int(row["registers_per_block"]),
-            registers_per_thread=int(row["registers_per_thread"]),
-            registers_per_thread_documented=int(row["registers_per_thread_documented"]),
-            register_unit=int(row["register_unit_per_warp"]),
-            sub_partitions=int(row["sub_partitions"]),
-            shared=int(row["shared_per_sm"]),
-            shared_per_group=int(row["shared_per_block"]),
-            shared_per_group_optin=int(row["shared_per_block_optin"]),
-            shared_unit=int(row["shared_unit"]),
-            shared_reserved=int(row["shared_reserved_per_block"]),
-            carveouts=tuple(1024 * int(k) for k in row["shared_carveouts_kib"].split(";") if k),
-            barriers=_integer(row["barriers_per_sm"]),
-            barriers_newer=_integer(row["barriers_per_sm_newer"]),
-            fp64_ratio=number(row["fp64_ratio"]),
-            disagreements=_disagreements(row["disagreements"]),
-            source=row["source"],
-        )
+        carveouts = tuple(1024 * int(k) for k in row["shared_carveouts_kib"].split(";") if k)
+        found[arch] = _filled(NvidiaLimits, row, arch=arch, carveouts=carveouts)
     return found
 
 
@@ -79,57 +51,21 @@ def amd_rows() -> tuple[AmdLimits, ...]:
     found = []
     for row in read("amd_limits.csv"):
         names = tuple(row["gfx"].split())
-        waves = tuple(int(wave) for wave in row["wave_sizes"].split())
-        found.append(
-            AmdLimits(
-                arch=_FAMILY_HEAD.get(names[0], names[0]),
-                names=names,
-                generation=row["generation"],
-                examples=row["examples"],
-                wave_sizes=waves,
-                simds=int(row["simds_per_cu"]),
-                simds_per_wgp=_integer(row["simds_per_wgp"]),
-                waves_per_simd=int(row["waves_per_simd"]),
-                vgprs={wave: int(row[f"vgprs_w{wave}"]) for wave in waves},
-                vgpr_unit={wave: int(row[f"vgpr_unit_w{wave}"]) for wave in waves},
-                vgprs_per_wave=int(row["vgprs_per_wave"]),
-                agprs=row["agprs"],
-                sgprs=_integer(row["sgprs_per_simd"]),
-                sgpr_unit=_integer(row["sgpr_unit"]),
-                sgprs_per_wave=int(row["sgprs_per_wave"]),
-                lds=int(row["lds_per_cu"]),
-                lds_per_wgp=_integer(row["lds_per_wgp"]),
-                lds_per_group=int(row["lds_per_group"]),
-                lds_unit=int(row["lds_unit"]),
-                max_threads_per_group=int(row["max_group_threads"]),
-                max_groups=int(row["groups_per_cu"]),
-                max_groups_per_wgp=_integer(row["groups_per_wgp"]),
-                disagreements=_disagreements(row["disagreements"]),
-                source=row["source"],
-            )
-        )
+        by_wave = {
+            name: {int(wave): int(row[f"{name}_w{wave}"]) for wave in row["wave_sizes"].split()}
+            for name in ("vgprs", "vgpr_unit")
+        }
+        found.append(_filled(AmdLimits, row, arch=_FAMILY_HEAD.get(names[0], names[0]), names=names, **by_wave))
     return tuple(found)
 
 
 @cache
 def intel() -> dict[str, IntelLimits]:
     """Intel's architectures by name ("xe-hpg"), in the order of the table."""
-    found = {}
-    for row in read("intel_limits.csv"):
-        found[row["arch"]] = IntelLimits(
-            arch=row["arch"],
-            names=(row["arch"], *row["families"].split()),
-            generation=row["generation"],
-            examples=row["examples"],
-            engines=int(row["engines_per_core"]),
-            threads_per_engine=int(row["threads_per_engine"]),
-            simd_widths=tuple(int(w) for w in row["simd_widths"].split()),
-            slm=int(row["slm_per_core"]),
-            slm_per_group=int(row["slm_per_group"]),
-            max_threads_per_group=int(row["max_group_threads"]),
-            source=row["source"],
-        )
-    return found
+    return {
+        row["arch"]: _filled(IntelLimits, row, names=(row["arch"], *row["families"].split()))
+        for row in read("intel_limits.csv")
+    }
 
 
 # A family is named after its best known member, not always the first of its row.
@@ -158,6 +94,12 @@ def read(name: str) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
+def _filled(kind: type[_T], row: Mapping[str, str], **made: Any) -> _T:
+    """A noun whose fields are columns of a row, but for those that are given."""
+    cells = {f.name: _PARSE[f.type](row[f.name]) for f in dataclasses.fields(kind) if f.name not in made}
+    return kind(**cells, **made)
+
+
 # "field=value: who says so | field=value: ...", in one cell, so that a limit and its doubt stay in one row
 def _disagreements(text: str) -> tuple[Disagreement, ...]:
     found = []
@@ -173,10 +115,21 @@ def number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def _integer(text: str) -> int | None:
+def integer(text: str) -> int | None:
+    """A cell as a whole number, None when it is blank."""
     return int(text) if text else None
 
 
 def scaled(text: str, factor: float) -> float | None:
     """A cell times `factor`, None when it is blank."""
     return float(text) * factor if text else None
+
+
+_PARSE: dict[object, Callable[[str], Any]] = {  # by the type of a field, as its class writes it
+    "str": str,
+    "int": int,
+    "int | None": integer,
+    "float | None": number,
+    "tuple[int, ...]": lambda text: tuple(map(int, text.split())),
+    "tuple[Disagreement, ...]": _disagreements,
+}

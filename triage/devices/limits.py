@@ -23,17 +23,15 @@ class NvidiaLimits:
 
     arch: str
     generation: str
-    examples: str
     warp_size: int
     max_warps: int
     max_groups: int
     max_threads_per_group: int
     registers: int
     registers_per_group: int
-    # What NVIDIA's header lets through, and what the programming guide says: 256 and 255, or 255 and 63 on the first
-    # Keplers. The header decides what a profiler prints.
+    # What NVIDIA's header lets through, which decides what a profiler prints; the programming guide says 255, and 63 on the
+    # first Keplers.
     registers_per_thread: int
-    registers_per_thread_documented: int
     register_unit: int
     sub_partitions: int
     shared: int
@@ -78,7 +76,6 @@ class AmdLimits:
     arch: str
     names: tuple[str, ...]
     generation: str
-    examples: str
     wave_sizes: tuple[int, ...]
     simds: int
     simds_per_wgp: int | None
@@ -106,17 +103,14 @@ class AmdLimits:
 
 @dataclass(frozen=True, slots=True)
 class IntelLimits:
-    """What one Xe core (subslice) of an architecture holds: vector engines, their hardware threads, SLM in bytes."""
+    """What one Xe core (subslice) of an architecture holds: vector engines and their hardware threads."""
 
     arch: str
     names: tuple[str, ...]
     generation: str
-    examples: str
     engines: int
     threads_per_engine: int
     simd_widths: tuple[int, ...]
-    slm: int
-    slm_per_group: int
     max_threads_per_group: int
     source: str
 

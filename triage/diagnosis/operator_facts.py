@@ -26,7 +26,7 @@ from triage.diagnosis.operator_roofs import (
 )
 from triage.diagnosis.tile_waste import tiling
 from triage.ground.kernel_names import kernel
-from triage.ground.phrasing import whole_percent
+from triage.ground.phrasing import first_of, whole_percent
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -316,10 +316,9 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
         f"{_title(o)}: {show(float(o.all_ns), 'ns')}" + ("" if o.queued_ns else f" in {o.calls:,}")
-        for o in sorted(operators, key=lambda o: -o.all_ns)[:3]
+        for o in sorted(operators, key=lambda o: -o.all_ns)
     ]
-    more = f"; {len(operators) - 3} more" if len(operators) > 3 else ""
-    return "; ".join(shown) + more if shown else "none"
+    return first_of(shown, 3, "; ", "; ") or "none"
 
 
 def _title(o: Operator) -> str:

@@ -104,12 +104,8 @@ def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats,
         return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}
     dense.sort(key=lambda d: -d[0].time_ns)
     time = sum(p.time_ns for p, _, _ in dense)
-    text = ", ".join(
-        f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)"
-        for p, n, px in dense[:MAX_LISTED_PASSES]
-        if p.levels
-    )
-    text += f" + {len(dense) - MAX_LISTED_PASSES} more" if len(dense) > MAX_LISTED_PASSES else ""
+    named = [f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)" for p, n, px in dense if p.levels]
+    text = first_of(named, MAX_LISTED_PASSES)
     excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time
     return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
 

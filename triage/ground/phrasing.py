@@ -23,10 +23,10 @@ def either(words: Iterable[object]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def first_of(words: Sequence[str], most: int, more: str = " + ") -> str:
+def first_of(words: Sequence[str], most: int, more: str = " + ", sep: str = ", ") -> str:
     """`a, b`, and of more than `most` words ` + 3 more`."""
     left = f"{more}{len(words) - most} more" if len(words) > most else ""
-    return ", ".join(words[:most]) + left
+    return sep.join(words[:most]) + left
 
 
 def did_you_mean(close: Iterable[str], otherwise: str = "") -> str:

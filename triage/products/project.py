@@ -8,7 +8,7 @@
     "Their column" = "sm.throughput"
     [needs]                             # bytes or operations per launch, as --needs
     "scale_*" = "537MB"
-    [budgets]                           # ms, by marker or pass; "frame" is the whole frame; [budget] says the same
+    [budgets]                           # ms, by marker or pass; "frame" is the whole frame
     "Frame/Shadows" = 2.5
     "Frame/Particles" = {ms = 1.5, owner = "@vfx"}
     [owners]                            # by marker; the first that fits
@@ -57,7 +57,6 @@ KNOWN = {
     "columns": dict,
     "needs": dict,
     "budgets": dict,
-    "budget": dict,
     "owners": dict,
     "accepted": list,
 }
@@ -209,7 +208,7 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
         if folder is None or not folder.exists():
             raise _wrong(where, f"rules[{n}]", f"{rule!r} is no folder or file beside it")
         rules.append(str(folder))
-    budgets = [(key, glob, said) for key in ("budgets", "budget") for glob, said in table.get(key, {}).items()]
+    budgets = table.get("budgets", {})
     return Project(
         path=where,
         scope=table.get("scope", ""),
@@ -220,11 +219,11 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
             need(glob, _text(where, f"needs.{glob}", s), f"{where}: needs.{glob}")
             for glob, s in table.get("needs", {}).items()
         ),
-        budgets=tuple((glob, _ms(where, f"{key}.{glob}", _part(said, "ms"))) for key, glob, said in budgets),
+        budgets=tuple((glob, _ms(where, f"budgets.{glob}", _part(said, "ms"))) for glob, said in budgets.items()),
         owners=(
             *(
-                (glob, _text(where, f"{key}.{glob}.owner", said["owner"]))
-                for key, glob, said in budgets
+                (glob, _text(where, f"budgets.{glob}.owner", said["owner"]))
+                for glob, said in budgets.items()
                 if _has_owner(said)
             ),
             *((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.capture import Rows, Table
-from triage.reading.text_blocks import Block
+from triage.capture.cells import Block
 
 
 def rows(table: Table, blocks: Sequence[Block]) -> Rows | None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from triage import dialects
 from triage.capture.capture import Quality, Table
+from triage.capture.cells import Block
 from triage.capture.shape import Misfit
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture
+from triage.ground.phrasing import first_of
 from triage.reading import contradictions, duplicates, text_blocks
-from triage.reading.text_blocks import Block
 
 MAX_NAMED_ROWS = 3  # rows that the remark names; the rest is counted
 ROUNDS = 20  # of setting aside; what still does not fit then is no table
@@ -77,9 +78,8 @@ def _remark(e: Misfit, alone: bool) -> Quality:
     count = len(e.lines)
     rows = f"{count} of {e.rows} {'row was' if count == 1 else 'rows were'}"
     file = "" if alone else f" of {Path(e.path).name}"
-    more = f" + {count - MAX_NAMED_ROWS} more" if count > MAX_NAMED_ROWS else ""
-    return Quality("rows-set-aside", f"{rows} excluded{file}, not matching the header: {_where(e)}{more}", doubt=True)
+    return Quality("rows-set-aside", f"{rows} excluded{file}, not matching the header: {_where(e)}", doubt=True)
 
 
 def _where(e: Misfit) -> str:
-    return "; ".join(f"line {line}: {why}" for line, why in sorted(e.lines.items())[:MAX_NAMED_ROWS])
+    return first_of([f"line {line}: {why}" for line, why in sorted(e.lines.items())], MAX_NAMED_ROWS, sep="; ")

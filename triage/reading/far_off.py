@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from triage.reading.text_blocks import Block, Column
+from triage.capture.cells import Block
+from triage.reading.text_blocks import Column
 
 PEERS = 3  # other figures of a column that one can be far from
 FAR = 10.0  # times as large as the next one of its name, and the square of what lies between the others

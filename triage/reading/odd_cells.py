@@ -18,9 +18,10 @@ import numpy as np
 
 from triage import dialects
 from triage.capture.capture import Quality, Table
+from triage.capture.cells import Block
 from triage.ground.phrasing import plural
 from triage.reading import duplicates, far_off, name_variants
-from triage.reading.text_blocks import NUMBER, Block, Column
+from triage.reading.text_blocks import NUMBER, Column
 
 FEW = 0.05  # of a column's cells, up to which the departing ones are odd
 MOST = 5  # remarks of a capture

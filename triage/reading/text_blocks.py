@@ -6,29 +6,16 @@ import csv
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from triage.capture.capture import Table
+from triage.capture.cells import Block
 from triage.capture.source import Source
 from triage.ground.errors import CaptureError
 
 LARGEST = 256 << 10  # bytes of a file whose cells are looked at
 NUMBER = re.compile(r"[+-]?(?:\d[\d,.]*|\.\d+)(?:[eE][+-]?\d+)?%?", re.ASCII)
 Column = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows of one width below their header (() where none stands above), with the line on which each begins."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    lines: Sequence[int]
-
-    def title(self, at: int) -> str:
-        """The header of a column, "" for none."""
-        return self.head[at].strip() if at < len(self.head) else ""
 
 
 def small(table: Table) -> dict[int, list[Block]]:

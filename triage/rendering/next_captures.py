@@ -6,9 +6,9 @@ import re
 
 from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import first_of, plural
 from triage.ground.terminology import voice
-from triage.rendering.phrases import and_more, label
+from triage.rendering.phrases import label
 
 # a program, words, then an option or a quoted text: instructions in words have a colon before
 COMMAND_RE = re.compile(r"[a-z][\w.-]* (?:[\w.-]+ )*(?:-|')")
@@ -46,4 +46,4 @@ def missing(b: CollectEntry, most: int = 8) -> str:
     """Labels of the metrics to collect."""
     # several ids may share a label
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
-    return ", ".join(names[:most]) + and_more(len(names) - most)
+    return first_of(names, most)

@@ -24,7 +24,7 @@ from triage.document.time_shares import IDLE, UndiagnosedEntry, UnjudgedEntry, V
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.method import HIGH
-from triage.ground.phrasing import comparison, lower_first, percent, plural
+from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
 from triage.ground.terminology import said, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
@@ -188,9 +188,7 @@ def budget(e: BudgetEntry) -> str:
     if not e["over_ns"]:
         return f"under by {time(e['allowed_ns'] - e['ns'])}{owner}"
     count = len(e["items"])
-    items = f"{'item' if count == 1 else 'items'} {', '.join(map(str, e['items'][:4]))}" + (
-        f" + {count - 4} more" if count > 4 else ""
-    )
+    items = f"{'item' if count == 1 else 'items'} {first_of([str(i) for i in e['items']], 4)}"
     saved = f"{items} {'saves' if count == 1 else 'save'} {time(e['saves_ns'])}"
     enough = ", not enough" if e["saves_ns"] < e["over_ns"] else ""
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
@@ -243,8 +241,8 @@ def only_small(s: Summary) -> str:
     """`Nothing significant to fix. Small items: L2 misses (94.5 ns).`; "" where an item is large, or there is none."""
     if s["first"] or not s["causes"]:
         return ""
-    items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"][:3]]
-    return f"Nothing significant to fix. Small items: {', '.join(items)}{and_more(len(s['causes']) - 3)}."
+    items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"]]
+    return f"Nothing significant to fix. Small items: {first_of(items, 3)}."
 
 
 def gain(f: FindingEntry) -> str:

@@ -1,17 +1,23 @@
 """Every canonical metric: id, unit, meaning, which way is better, and the names tools give it.
 
-Ids are `where.what`, lower snake case, no unit in the name. The modules of this folder hold the metrics by area;
-a new metric is one entry in one of them. Readers map foreign names to ids, rules speak ids only.
+Ids are `where.what`, lower snake case, no unit in the name. The tables of this folder hold the metrics by area; a new metric is
+one row in one of them. Families of metrics, made from a list, are in the module beside their table. Readers map foreign
+names to ids, rules speak ids only. Columns of the tables:
+
+traits: `flag`, `unbounded`, `additive`, as in Metric. names: see Metric.aliases; `COUNTER.*` is every form of a PerfWorks counter.
 """
 
 from __future__ import annotations
 
+import csv
 import difflib
 import importlib
-import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
+from pathlib import Path
 
+from triage.ground.method import stated
 from triage.schema._metric import Metric
 
 __all__ = [
@@ -28,17 +34,59 @@ __all__ = [
 ]
 
 
+_FOLDER = Path(__file__).parent
+
+
 @cache
 def all_metrics() -> dict[str, Metric]:
-    """id -> Metric, in the order of the area modules."""
+    """id -> Metric, by area: its table, then the families of its module."""
     found: dict[str, Metric] = {}
-    for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
-        if not info.name.startswith("_"):
-            for metric in importlib.import_module(f"{__name__}.{info.name}").METRICS:
-                if metric.id in found:
-                    raise ValueError(f"metric {metric.id} is declared twice")
-                found[metric.id] = metric
+    for area in sorted({p.stem for p in _FOLDER.iterdir() if p.suffix in (".csv", ".py") and p.name[0] != "_"}):
+        for metric in _area(area):
+            if metric.id in found:
+                raise ValueError(f"metric {metric.id} is declared twice")
+            found[metric.id] = metric
     return found
+
+
+def _area(area: str) -> Iterator[Metric]:
+    if (table := _FOLDER / f"{area}.csv").exists():
+        with table.open(encoding="utf-8", newline="") as lines:
+            rows = csv.reader(line for line in lines if line[0] != "#")
+            next(rows)  # the heads
+            yield from (_metric(*row) for row in rows)
+    if (_FOLDER / f"{area}.py").exists():
+        yield from importlib.import_module(f"{__name__}.{area}").METRICS
+
+
+def _metric(metric: str, unit: str, label: str, better: str, traits: str, meaning: str, names: str) -> Metric:
+    is_flag = "flag" in traits
+    return Metric(
+        metric,
+        unit,
+        label,
+        better,
+        stated(meaning),
+        tuple(name for given in names.split("; ") for name in _names(given, unit)) if names else (),
+        bounded=not (is_flag or "unbounded" in traits),
+        additive="additive" in traits,
+        is_flag=is_flag,
+    )
+
+
+def _names(given: str, unit: str) -> tuple[str, ...]:
+    counter = given.removesuffix(".*")
+    if counter == given:
+        return (given,)
+    # GPU Trace prints many counters with _realtime in the name; RenderDoc, PIX and the Perf SDK print them without
+    if unit != "ratio":
+        return f"{counter}_realtime.sum", f"{counter}.sum"
+    # the average of the units' shares and the share of the summed peak are one number; tools print either
+    shares = (f"_realtime.avg{_PEAK}", f".avg{_PEAK}", f".sum{_PEAK}")
+    return tuple(counter + form for form in shares)
+
+
+_PEAK = ".pct_of_peak_sustained_elapsed"
 
 
 def known(metric: str) -> bool:

@@ -1,4 +1,4 @@
-"""The noun of the schema, and short forms for the entries that come in rows."""
+"""The noun of the schema, and a short form for entries that are 1, 0 or missing."""
 
 from __future__ import annotations
 

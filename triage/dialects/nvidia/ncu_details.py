@@ -19,7 +19,17 @@ from triage.capture.redundancy import Record, each
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_long, ncu_names
-from triage.dialects.nvidia.ncu_file import Body, Header, Segment, chatter, frame, header_text, record_lines, segments
+from triage.dialects.nvidia.ncu_file import (
+    Body,
+    Header,
+    Segment,
+    chatter,
+    frame,
+    header_text,
+    no_rows,
+    record_lines,
+    segments,
+)
 from triage.ground.errors import BadCapture
 from triage.schema import normal
 
@@ -118,11 +128,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: no table" + (f"; profiler message: {said}" if said else ""), "profile again")
     parts = [p for s in found if (p := _part(body, s)) is not None]
     if not parts:
-        said = chatter(source)
-        raise BadCapture(
-            f"{source.path}: header without rows" + (f"; profiler message: {said}" if said else ""),
-            "nothing was recorded; check that kernels ran, and profile again",
-        )
+        raise no_rows(source)
     _separate_tables(parts)
     # a summary prints Minimum, Maximum and Average in place of the value
     average = "Average" in found[0].headers and "Metric Value" not in found[0].headers

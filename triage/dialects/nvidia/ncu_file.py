@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -229,35 +229,42 @@ def frame(body: Body, seg: Segment, usecols: list[int], categories: Collection[i
     """
     import pandas as pd
 
-    # short records are normal: beside rule columns a metric's record ends behind its value. Three cells to spare for
-    # long ones, which end in stray commas
-    width = len(seg.headers) + 3
     kept = sorted(set(usecols))
     dtype: dict[int, str | type] = {c: "category" if c in categories else object for c in kept}
     if seg.end <= seg.start:
         return pd.DataFrame({c: pd.Series([], dtype=dtype[c]) for c in kept})
-    widest = seg.separator.encode() * (width - 1) + b"\n"  # sets the parser's width; no real record may have it
     try:
-        with body.slice(seg.start, seg.end, widest) as f:
-            whole: pd.DataFrame = pd.read_csv(
-                f,
-                engine="c",
-                low_memory=False,
-                sep=seg.separator,
-                header=None,
-                names=list(range(width)),
-                index_col=False,
-                usecols=kept,
-                dtype=dtype,
-                keep_default_na=False,
-                na_filter=False,
-                encoding=body.encoding,
-                encoding_errors="replace",
-                skip_blank_lines=False,
-            )
+        whole = parsed(body, seg, seg.start, kept, dtype=dtype, na_filter=False)
         return whole.iloc[1:].reset_index(drop=True)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError):
         return _by_hand(body, seg, kept, categories)
+
+
+def parsed(body: Body, seg: Segment, start: int, usecols: list[int], **how: Any) -> pd.DataFrame:
+    """What the fast parser makes of columns from a byte on, below a row of blanks; raises its errors."""
+    import pandas as pd
+
+    # short records are normal: beside rule columns a metric's record ends behind its value. Three cells to spare for
+    # long ones, which end in stray commas
+    width = len(seg.headers) + 3
+    widest = seg.separator.encode() * (width - 1) + b"\n"  # sets the parser's width; no real record may have it
+    with body.slice(start, seg.end, widest) as f:
+        whole: pd.DataFrame = pd.read_csv(
+            f,
+            engine="c",
+            low_memory=False,
+            sep=seg.separator,
+            header=None,
+            names=list(range(width)),
+            index_col=False,
+            usecols=usecols,
+            keep_default_na=False,
+            encoding=body.encoding,
+            encoding_errors="replace",
+            skip_blank_lines=False,
+            **how,
+        )
+    return whole
 
 
 def _by_hand(body: Body, seg: Segment, kept: list[int], categories: Collection[int]) -> pd.DataFrame:
@@ -286,6 +293,15 @@ def record_lines(body: Body, seg: Segment, count: int) -> Indices:
     if len(starts) < count:  # quotes that do not balance: count what there is
         starts = np.arange(count)
     return starts.astype(np.int64) + seg.line
+
+
+def no_rows(source: Source) -> BadCapture:
+    """The refusal of a file without a launch, with the profiler's own words."""
+    said = chatter(source)
+    return BadCapture(
+        f"{source.path}: header without rows" + (f"; profiler message: {said}" if said else ""),
+        "nothing was recorded; check that kernels ran, and profile again",
+    )
 
 
 def chatter(source: Source) -> str:

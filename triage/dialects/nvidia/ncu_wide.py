@@ -19,7 +19,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects.nvidia import ncu_implied, ncu_long
 from triage.dialects.nvidia import ncu_names as ncu
-from triage.dialects.nvidia.ncu_file import Body, Header, Segment, chatter, frame, record_lines, segments
+from triage.dialects.nvidia.ncu_file import Body, Header, Segment, frame, no_rows, parsed, record_lines, segments
 from triage.dialects.tables import csv_parser, extents, wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
@@ -67,11 +67,7 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
     quality: list[Quality] = []
     pieces = [p for s in found if (p := _piece(body, s, brackets, style, quality)) is not None]
     if not pieces:
-        said = chatter(source)
-        raise BadCapture(
-            f"{source.path}: header without rows" + (f"; profiler message: {said}" if said else ""),
-            "nothing was recorded; check that kernels ran, and profile again",
-        )
+        raise no_rows(source)
     return assemble(source, dialect, pieces, [n for n, _ in map(_bracketed, found[0].headers)], style, quality)
 
 
@@ -219,27 +215,10 @@ def _numbers(body: Body, seg: Segment, wanted: list[int], style: units.Style, ro
     """Number columns by the fast parser; columns it cannot read as numbers stay text."""
     import pandas as pd
 
-    widest = seg.separator.encode() * (len(seg.headers) + 2) + b"\n"  # as in `frame`: sets the parser's width
     skip = 1 if _has_unit_row(body, seg) else 0  # one row of units would make every column text
     start = body.data.find(b"\n", seg.start, seg.end) + 1 if skip else seg.start
     try:
-        with body.slice(start, seg.end, widest) as f:
-            got: pd.DataFrame = pd.read_csv(
-                f,
-                engine="c",
-                low_memory=False,
-                sep=seg.separator,
-                header=None,
-                names=list(range(len(seg.headers) + 3)),
-                index_col=False,
-                usecols=wanted,
-                keep_default_na=False,
-                na_values=_NA,
-                encoding=body.encoding,
-                encoding_errors="replace",
-                skip_blank_lines=False,
-                decimal="." if style == "us" else ",",
-            )
+        got = parsed(body, seg, start, wanted, na_values=_NA, decimal="." if style == "us" else ",")
     except (pd.errors.ParserError, ValueError, OverflowError):
         got = pd.DataFrame()
     if len(got) != rows - skip + 1:  # the two passes disagree about records, so rows would not be those of the texts

@@ -18,15 +18,13 @@ from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.location import Location
 from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction
-from triage.dialects.amd.thread_trace.places import source_line
+from triage.dialects.amd.thread_trace.places import heaviest, source_line
 from triage.ground.errors import BadCapture
 from triage.ground.phrasing import plural
 
 MIN_SAMPLES = 50  # samples of a kernel, below which a share of 30 % is uncertain by more than 6 points
 ISSUED = "issued"
 _PREFIX = "NOT_ISSUED_REASON_"
-_LISTED = 3
-_MIN_SHARE = 0.05
 _MIXED = ("waits", "waits to issue")  # for several reasons
 _NEXT = "samples hold no instructions between; rocprofv3 --att traces them"
 
@@ -159,18 +157,11 @@ class Places:
 
 
 def _located(kernel: str, spots: Sequence[Spot], row: int, what: str) -> list[Location]:
-    groups: defaultdict[object, list[Spot]] = defaultdict(list)
-    for s in spots:
-        groups[s.source or (s.text, s.offset)].append(s)
-    total = sum(s.number for s in spots)
-    weights = {key: sum(s.number for s in members) for key, members in groups.items()}
     out = []
-    for key in sorted(groups, key=lambda k: -weights[k])[:_LISTED]:
-        if weights[key] < _MIN_SHARE * total:
-            break
-        top = max(groups[key], key=lambda s: s.number)
-        by: defaultdict[str, int] = defaultdict(int)
-        for s in groups[key]:
+    for members, value, share in heaviest((s.source or (s.text, s.offset), s, s.number) for s in spots):
+        top = max(members, key=lambda s: s.number)
+        by = Counter[str]()
+        for s in members:
             by[s.reason] += s.number
         reason = max(by, key=lambda r: by[r])
         file, line = source_line(top.source)
@@ -178,17 +169,17 @@ def _located(kernel: str, spots: Sequence[Spot], row: int, what: str) -> list[Lo
             Location(
                 what=f"samples of {what}",
                 metric="samples",
-                value=weights[key],
-                share=weights[key] / total,
+                value=value,
+                share=share,
                 function=kernel,
                 offset=top.offset,
                 pc=0,
-                instructions=len({(s.text, s.offset) for s in groups[key]}),
+                instructions=len({(s.text, s.offset) for s in members}),
                 file=file,
                 line=line,
                 access=top.instruction.kind,
                 reason=reason if what in _MIXED else "",
-                reason_share=by[reason] / weights[key],
+                reason_share=by[reason] / value,
                 record=row + 1,
                 mnemonic=top.text[:60] if top.text.startswith("s_wait") else top.instruction.mnemonic,
                 waits_unknown=_NEXT if top.instruction.waits else "",

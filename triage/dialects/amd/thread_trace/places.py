@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from triage.capture.location import Location, Producer
 from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction, Listing
 
+_T = TypeVar("_T")
 SCRATCH = "scratch load"
 _LISTED = 3  # places of a kernel, and producers of a place
 _MIN_SHARE = 0.05  # of the cycles that are asked for, below which a place is not worth naming
@@ -70,37 +72,44 @@ class Places:
 
 
 def _located(kernel: Listing, number: int, what: str, weight: Callable[[Instruction], float]) -> list[Location]:
-    groups: defaultdict[str, list[int]] = defaultdict(list)
-    for i, row in enumerate(kernel.rows):
-        if weight(row) > 0:
-            groups[row.source or f"{row.address:#x}"].append(i)
-    weights = {key: sum(weight(kernel.rows[i]) for i in members) for key, members in groups.items()}
-    total = sum(weights.values())
+    rows = [(i, row) for i, row in enumerate(kernel.rows) if weight(row) > 0]
     out = []
-    for key in sorted(groups, key=lambda k: -weights[k])[:_LISTED]:
-        if weights[key] < _MIN_SHARE * total:
-            break
-        top = kernel.rows[max(groups[key], key=lambda i: weight(kernel.rows[i]))]
+    for members, value, share in heaviest((row.source or f"{row.address:#x}", i, weight(row)) for i, row in rows):
+        top = kernel.rows[max(members, key=lambda i: weight(kernel.rows[i]))]
         file, line = source_line(top.source)
         out.append(
             Location(
                 what=what,
                 metric="Stall",
-                value=weights[key],
-                share=weights[key] / total,
+                value=value,
+                share=share,
                 function=kernel.name,
                 offset=top.address - kernel.rows[0].address,
                 pc=top.address,
-                instructions=len(groups[key]),
+                instructions=len(members),
                 file=file,
                 line=line,
                 access=top.kind,
                 record=number + 1,
                 mnemonic=top.text[:60] if top.waits else top.mnemonic,
-                waits_for=tuple(_awaited(kernel, groups[key])),
+                waits_for=tuple(_awaited(kernel, members)),
             )
         )
     return out
+
+
+def heaviest(entries: Iterable[tuple[object, _T, float]]) -> Iterator[tuple[list[_T], float, float]]:
+    """(members, weight, share of all) of the first places of a kernel. entries: (place, member, weight)."""
+    groups: defaultdict[object, list[_T]] = defaultdict(list)
+    weights: dict[object, float] = {}
+    for place, member, weight in entries:
+        groups[place].append(member)
+        weights[place] = weights.get(place, 0) + weight
+    total = sum(weights.values())
+    for place in sorted(weights, key=lambda p: -weights[p])[:_LISTED]:
+        if weights[place] < _MIN_SHARE * total:
+            break
+        yield groups[place], weights[place], weights[place] / total
 
 
 def source_line(text: str) -> tuple[str, int]:
