@@ -17,6 +17,8 @@ _LAMBDA = re.compile(r"\[?lambda\([^()]*\)(?:\s*\(instance \d+\))?[^,>\])]*\]?|\
 _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
 # `tile<(int)128, (bool)0>`: demanglers write the type before each constant
 _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
+# a return type with conditions, whose `>` need not be brackets: `std::enable_if<(8)>(0), void>::type f<8>(int)`
+_CONDITION_RE = re.compile(r"^(?:\w+::)*enable_if<.*?>::type (?=\w+(?:::\w+)*[<(])")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
 COLLECTIVE = re.compile(
     r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
@@ -56,7 +58,7 @@ def kernel(name: str) -> str:
     if len(name) > 4096 or not _IS_CPP.search(name):
         return name
     text = _CAST.sub("", _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name)))
-    token = _last(_without_parameters(text), " ")  # what stands before is the return type
+    token = _last(_without_parameters(_CONDITION_RE.sub("", text)), " ")  # what stands before is the return type
     token = _last(token, "::")
     if token == "lambda" and (around := text.partition("::lambda")[0]) != text:  # SYCL: the function that submits it
         return f"{_last(_last(_without_parameters(around), ' '), '::')} lambda"

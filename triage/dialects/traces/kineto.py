@@ -39,13 +39,17 @@ from triage.dialects.traces.typed_rows import TypedRows
 
 Row = dict[str, Any]
 MAX_US = float(1 << 52)
+MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
 _WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
 }  # fmt: skip
-_CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"})
+XPU_CALLS = frozenset({"xpu_runtime", "xpu_driver"})
+_CALLS = XPU_CALLS | {"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"}
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
+_RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
+_LABEL_RE = re.compile(r"\[[A-Z]{2}\d{1,6}(?:-[A-Z]{2}\d{1,6}){0,7}\] ")  # SGLang's merged ranks: process `[TP01-DP00] 4711`
 _NO_AXES = (math.nan,) * 3
 _OVERHEAD = {
     "Buffer Flush": PROFILER, "Activity Buffer Request": PROFILER, "Instrumentation": PROFILER, "Resource": PROFILER,
@@ -66,7 +70,7 @@ SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registe
 class Columns:
     """Columns of a trace, filled row by row; `rows` counts all rows of the file.
 
-    gpus: process -> number of the GPU that XLA draws there. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
+    gpus: process -> number of the GPU that XLA draws there. ranks: label of a merged process -> its number. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
     name, dims, types and the arguments that are no tensors.
     """
 
@@ -81,6 +85,7 @@ class Columns:
         self.overhead: list[tuple[float, float, int]] = []
         self.operators = TypedRows("ddqqq")
         self.ranges = TypedRows("ddqqq")
+        self.ranks: dict[str, int] = {}
         self.threads: dict[tuple[str, str], int] = {}
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
@@ -104,15 +109,26 @@ class Columns:
                         _TAKE[category](self, event)
                     except (TypeError, ValueError, OverflowError):
                         self.odd += 1
-            elif not category and event.name == "process_name" and type(args := event.row()["args"]) is dict:
-                self._enter_process(event, str(args.get("name"))[:80])
+            elif not category:
+                self._enter_process(event)
         self.rows = number
         self.categories.update(categories)
 
-    def _enter_process(self, event: Event, name: str) -> None:
+    def _enter_process(self, event: Event) -> None:
+        if event.name != "process_name" or type(args := event.row()["args"]) is not dict:
+            if type(event.pid) is str and len(self.processes) < MAX_PROCESSES:
+                self.processes.add(event.pid[:80])
+            return
+        name = str(args.get("name"))[:80]
         self.processes.add(name)
         if (found := xla_rows.GPU_RE.match(name)) is not None and type(event.pid) in (int, str):
             self.gpus[event.pid] = int(found[1])
+
+    def _process(self, event: Event, args: Details) -> int:
+        """The rank of a merged file, 0 elsewhere: one file is one process."""
+        if args.rank is None and type(event.pid) is str and (label := _LABEL_RE.match(event.pid)):
+            return self.ranks.setdefault(label[0], len(self.ranks))
+        return 0 if args.rank is None else _whole(args.rank, 0)
 
     def _thread(self, event: Event) -> int:
         return self.threads.setdefault((str(event.pid), str(event.tid)), len(self.threads))
@@ -131,7 +147,7 @@ class Columns:
             self.groups[len(self.work)] = args.peers[:200]
         self.work.append(
             (
-                start, length, kind, _process(args), _whole(device, 0), _whole(stream, 0), _correlation(args), _external(args),
+                start, length, kind, self._process(event, args), max(_whole(device, 0), 0), _whole(stream, 0), _correlation(args), _external(args),
                 number, _whole(args.bytes, 0) if kind == COPY else 0, way, pageable, self.rows,
                 *_axes(args.grid), *_axes(args.block), _number(args.registers), _number(args.shared),
             )
@@ -143,23 +159,25 @@ class Columns:
         size = _whole(args.bytes if args.size is None else args.size, 0)
         self.calls.append(
             (
-                start, length, _process(args), self._thread(event), _correlation(args), _external(args),
+                start, length, self._process(event, args), self._thread(event), _correlation(args), _external(args),
                 self._name(event), size,
             )
         )  # fmt: skip
 
     def _enter_operator(self, event: Event) -> None:
+        if (name := str(event.name)).startswith(_RANGE_NAMES):
+            return self._enter_range(event)
         start, length = _times(event)
-        args, name = event.details(), str(event.name)
+        args = event.details()
         key = (name, str(args.dims), str(args.types), str(args.plain)) if args.dims else (name,)
         number = self._known.setdefault(key, len(self.signatures))
         if number == len(self.signatures):
             self.signatures.append((name, {k: getattr(args, k) for k in ("dims", "types", "plain", "strides")}))
-        self.operators.append((start, length, _process(args), self._thread(event), number))
+        self.operators.append((start, length, self._process(event, args), self._thread(event), number))
 
     def _enter_range(self, event: Event) -> None:
         start, length = _times(event)
-        self.ranges.append((start, length, _process(event.details()), self._thread(event), self._name(event)))
+        self.ranges.append((start, length, self._process(event, event.details()), self._thread(event), self._name(event)))
 
     def _enter_overhead(self, event: Event) -> None:
         kind = _OVERHEAD.get(str(event.name))
@@ -301,11 +319,6 @@ def _times(event: Event) -> tuple[float, float]:
     if not (abs(start) < MAX_US and 0 <= length < MAX_US):
         raise ValueError
     return start, length
-
-
-def _process(args: Details) -> int:
-    """The rank of a merged file, 0 elsewhere: one file is one process."""
-    return 0 if args.rank is None else _whole(args.rank, 0)
 
 
 def _correlation(args: Details) -> int:

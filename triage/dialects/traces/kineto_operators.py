@@ -27,7 +27,8 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     call = np.where(ops.call >= 0, ops.call, _named(columns, calls))
     early = np.flatnonzero(call < 0)
     rows = np.flatnonzero(call >= 0)
-    inside = innermost(start, end, thread, calls.thread[call[rows]], calls.start[call[rows]])
+    mine = call[rows]
+    inside = innermost(start, end, thread, calls.thread[mine], calls.start[mine], calls.end[mine])
     rows, inside = rows[inside >= 0], inside[inside >= 0]
     made = [operator_work.work(*s) for s in columns.signatures]
     # signatures that differ in what does not matter here are one operator
@@ -141,12 +142,17 @@ def _named(columns: Columns, calls: Calls) -> Indices:
     return out
 
 
-def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices) -> Indices:
-    """The shortest-lived interval of a thread around each instant, -1 outside of all."""
+def innermost(
+    start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices, until: Indices
+) -> Indices:
+    """The shortest-lived interval of a thread around each start of a call, -1 outside of all; until: where the calls end.
+
+    In whole microseconds an operator often ends as the next call begins: that call, which goes on behind it, is not its own.
+    """
     order = np.lexsort((-end, start, thread)).tolist()
     out = np.full(len(when), -1, dtype=np.int64)
     at, last, open_ = 0, None, list[int]()
-    for q in np.lexsort((when, whose)).tolist():
+    for q in np.lexsort((until, when, whose)).tolist():
         mine, now = int(whose[q]), int(when[q])
         if mine != last:
             open_, last = [], mine
@@ -157,7 +163,7 @@ def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, whe
                 open_.pop()
             open_.append(order[at])
             at += 1
-        while open_ and end[open_[-1]] < now:
+        while open_ and (end[open_[-1]] < now or end[open_[-1]] == now < until[q]):
             open_.pop()
         if open_:
             out[q] = open_[-1]
