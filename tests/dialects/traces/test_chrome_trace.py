@@ -210,9 +210,14 @@ def test_the_sample_is_picked() -> None:
 def test_innermost_interval_of_the_thread() -> None:
     start, end, thread = (np.array(v) for v in ([0, 10, 30, 0], [100, 20, 40, 50], [0, 0, 0, 1]))
     at = kineto_operators.innermost(
-        start, end, thread, np.array([0, 0, 0, 1, 2, 0]), np.array([15, 25, 35, 15, 15, 200])
+        start,
+        end,
+        thread,
+        np.array([0, 0, 0, 1, 2, 0, 0, 0]),
+        np.array([15, 25, 35, 15, 15, 200, 20, 20]),
+        np.array([16, 26, 36, 16, 16, 201, 21, 20]),
     )
-    assert at.tolist() == [1, 0, 2, 3, -1, -1]
+    assert at.tolist() == [1, 0, 2, 3, -1, -1, 0, 1]
 
 
 @pytest.mark.parametrize(

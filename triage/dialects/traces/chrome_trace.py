@@ -230,7 +230,11 @@ def _say(
     table: Table, rows: JsonRows[Event], columns: Columns, devices: list[tuple[str, str | None]], writer: str
 ) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
-    told = (("launch shapes", "launch.grid_size" in table.columns), ("host calls", columns.calls), ("operators", columns.operators))
+    told = (
+        ("launch shapes", "launch.grid_size" in table.columns),
+        ("host calls", columns.calls),
+        ("operators", columns.operators),
+    )
     held = ", ".join(["times", *(what for what, rows in told if rows)])
     table.notes.append(f"Chrome trace of {writer}: {held}, no counters")
     if len(devices) > 1:

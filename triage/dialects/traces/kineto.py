@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import orjson
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.timeline.call_classes import class_of
@@ -49,7 +50,9 @@ _CALLS = XPU_CALLS | {"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
 _RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
-_LABEL_RE = re.compile(r"\[[A-Z]{2}\d{1,6}(?:-[A-Z]{2}\d{1,6}){0,7}\] ")  # SGLang's merged ranks: process `[TP01-DP00] 4711`
+_LABEL_RE = re.compile(
+    r"\[[A-Z]{2}\d{1,6}(?:-[A-Z]{2}\d{1,6}){0,7}\] "
+)  # SGLang's merged ranks: process `[TP01-DP00] 4711`
 _NO_AXES = (math.nan,) * 3
 _OVERHEAD = {
     "Buffer Flush": PROFILER, "Activity Buffer Request": PROFILER, "Instrumentation": PROFILER, "Resource": PROFILER,
@@ -62,7 +65,7 @@ _STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#
 # heuristic: taking a batch that workers have ready costs the loop 0.2 to 0.8 ms in measured traces; more is waiting
 HANDOVER_NS = 1_000_000
 # columns: start and length in us, then
-# of work kind, process, device, stream, correlation, external id, name, bytes, way, pageable, number of the row, SHAPE;
+# of work kind, process, device, stream, correlation, external id, name, bytes, way, pageable, number of the row, of its SHAPE;
 # of calls process, thread, correlation, external id, name, bytes; of operators and ranges process, thread, signature or name
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
@@ -80,7 +83,8 @@ class Columns:
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
         self.gpus: dict[int | str, int] = {}
-        self.work = TypedRows("dd" + 11 * "q" + len(SHAPE) * "d")
+        self.work = TypedRows("dd" + 12 * "q")
+        self.shapes: dict[tuple[Any, ...], int] = {}
         self.calls = TypedRows("ddqqqqqq")
         self.overhead: list[tuple[float, float, int]] = []
         self.operators = TypedRows("ddqqq")
@@ -90,7 +94,7 @@ class Columns:
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
         self.groups: dict[int, str] = {}
-        self._known: dict[tuple[str, ...], int] = {}
+        self._known: dict[tuple[str, bytes], int] = {}
 
     def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
         """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
@@ -141,6 +145,7 @@ class Columns:
         start, length = _times(event)
         args, number = event.details(), self._name(event)
         kind, way, pageable = _nature(event.cat, str(event.name))
+        shape = *_axes(args.grid), *_axes(args.block), args.registers, args.shared
         device = event.pid if args.device is None else args.device
         stream = event.tid if args.stream is None else args.stream
         if type(args.peers) is str:
@@ -149,7 +154,7 @@ class Columns:
             (
                 start, length, kind, self._process(event, args), max(_whole(device, 0), 0), _whole(stream, 0), _correlation(args), _external(args),
                 number, _whole(args.bytes, 0) if kind == COPY else 0, way, pageable, self.rows,
-                *_axes(args.grid), *_axes(args.block), _number(args.registers), _number(args.shared),
+                self.shapes.setdefault(shape, len(self.shapes)),
             )
         )  # fmt: skip
 
@@ -169,7 +174,7 @@ class Columns:
             return self._enter_range(event)
         start, length = _times(event)
         args = event.details()
-        key = (name, str(args.dims), str(args.types), str(args.plain)) if args.dims else (name,)
+        key = (name, orjson.dumps((args.dims, args.types, args.plain)) if args.dims else b"")
         number = self._known.setdefault(key, len(self.signatures))
         if number == len(self.signatures):
             self.signatures.append((name, {k: getattr(args, k) for k in ("dims", "types", "plain", "strides")}))
@@ -177,7 +182,9 @@ class Columns:
 
     def _enter_range(self, event: Event) -> None:
         start, length = _times(event)
-        self.ranges.append((start, length, self._process(event, event.details()), self._thread(event), self._name(event)))
+        self.ranges.append(
+            (start, length, self._process(event, event.details()), self._thread(event), self._name(event))
+        )
 
     def _enter_overhead(self, event: Event) -> None:
         kind = _OVERHEAD.get(str(event.name))
@@ -276,7 +283,8 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
 
 def shapes(columns: Columns) -> dict[str, Floats]:
     """Launch shapes of the work, NaN where a row says none; only those that the file has."""
-    found = {name: columns.work.column(13 + i) for i, name in enumerate(SHAPE)}
+    table = np.array([[_number(value) for value in shape] for shape in columns.shapes]).reshape(-1, len(SHAPE))
+    found = dict(zip(SHAPE, table.T[:, columns.work.column(13)], strict=True))
     return {name: values for name, values in found.items() if np.isfinite(values).any()}
 
 
@@ -343,8 +351,5 @@ def _number(value: Any) -> float:
     return float(value) if type(value) in (int, float) and 0 <= value < 1e15 else math.nan
 
 
-def _axes(value: Any) -> tuple[float, ...]:
-    if type(value) is not list or len(value) != 3:
-        return _NO_AXES
-    x, y, z = value
-    return _number(x), _number(y), _number(z)
+def _axes(value: Any) -> Sequence[Any]:
+    return value if type(value) is list and len(value) == 3 else _NO_AXES

@@ -15,7 +15,7 @@ from triage.dialects.traces import kineto, operator_work
 from triage.dialects.traces.kineto import Columns
 from triage.dialects.traces.operator_work import Work
 
-_LOOKS = (8, 9, 10, *range(13, 19))  # columns of work: name, bytes, way, grid and block
+_LOOKS = (8, 9, 10, 13)  # columns of work: name, bytes, way and launch shape
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
@@ -66,7 +66,7 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
 def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, many: int, lasted: Indices) -> Indices:
     """Per group the time of work that was launched before the trace began, and that no other group's work looks like.
 
-    early: that work; rows, group: work whose operator is known. Alike are those of one name, grid, block, size and way.
+    early: that work; rows, group: work whose operator is known. Alike are those of one name, launch shape, size and way.
     """
     out = np.zeros(many, dtype=np.int64)
     cell = columns.work.column
@@ -74,7 +74,7 @@ def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, man
     if not len(early) or not len(rows):
         return out
     both = np.concatenate([rows, early])
-    looks = np.stack([np.nan_to_num(cell(i)[both].astype(np.float64), nan=-1.0) for i in _LOOKS], axis=1)
+    looks = np.stack([cell(i)[both] for i in _LOOKS], axis=1)
     look = np.unique(looks, axis=0, return_inverse=True)[1].reshape(-1)
     least = np.full(look.max() + 1, many, dtype=np.int64)
     most = np.full(look.max() + 1, -1, dtype=np.int64)
@@ -142,9 +142,7 @@ def _named(columns: Columns, calls: Calls) -> Indices:
     return out
 
 
-def innermost(
-    start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices, until: Indices
-) -> Indices:
+def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices, until: Indices) -> Indices:
     """The shortest-lived interval of a thread around each start of a call, -1 outside of all; until: where the calls end.
 
     In whole microseconds an operator often ends as the next call begins: that call, which goes on behind it, is not its own.
