@@ -11,7 +11,7 @@ import pytest
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, TO_DEVICE
-from triage.dialects import Options
+from triage.dialects import Options, pick
 from triage.dialects.traces import chrome_trace
 from triage.ground.errors import TriageError
 from triage.reading import reader
@@ -51,6 +51,12 @@ def test_work_is_what_has_details() -> None:
     assert shape == [16, 128, 40]
     assert [(s.name, s.ns) for s in trace.steps] == [("train#7", 100_000)]
     assert any("XLA" in n for n in table.notes)
+
+
+def test_the_dialect_of_gpu_zones_leaves_it_alone(tmp_path: Path) -> None:
+    path = tmp_path / "host.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": ROWS}))
+    assert pick(Source(str(path)))[0].NAME == "pytorch-trace"
 
 
 @pytest.mark.parametrize("details", ["grid:1,2", "grid:x,y,z regs:-", "", 7, None, "size:" + "9" * 4000])
