@@ -20,6 +20,7 @@ _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 # a return type with conditions, whose `>` need not be brackets: `std::enable_if<(8)>(0), void>::type f<8>(int)`
 _CONDITION_RE = re.compile(r"^(?:\w+::)*enable_if<.*?>::type (?=\w+(?:::\w+)*[<(])")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
+_LENGTH_RE = re.compile(r"\d{1,4}(?!\d)")
 COLLECTIVE = re.compile(
     r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
     re.IGNORECASE,
@@ -53,7 +54,7 @@ def _plain(name: str) -> str:
 @lru_cache(maxsize=65_536)
 def kernel(name: str) -> str:
     """The telling part of a C++ kernel name; any other name as it is."""
-    name = _original(name)
+    name = demangled(_original(name))
     # the search grows with the square of the length: a hostile name of a megabyte would take minutes
     if len(name) > 4096 or not _IS_CPP.search(name):
         return name
@@ -66,6 +67,18 @@ def kernel(name: str) -> str:
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
     inner = _arguments(arguments)
     return f"{base}<{inner}>" if inner else base or name
+
+
+def demangled(name: str) -> str:
+    """`_ZN2ab3fooIfEEvPT_` -> `ab::foo`: the names of an Itanium-mangled function, without its types."""
+    if not name.startswith("_Z"):
+        return name
+    nested = name.startswith("_ZN")
+    at, parts = 3 if nested else 2, list[str]()
+    while (nested or not parts) and (m := _LENGTH_RE.match(name, at)):
+        at = m.end() + int(m[0])
+        parts.append(name[m.end() : at])
+    return "::".join("(anonymous)" if p.startswith("_GLOBAL__N_") else p for p in parts) or name
 
 
 def _original(name: str) -> str:

@@ -67,7 +67,8 @@ def test_odd_details_cost_a_figure_only(details: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "word"), [("a.pftrace", "traceconv json a.pftrace a.json"), ("h.xplane.pb", ".trace.json.gz")]
+    ("name", "word"),
+    [("a.pftrace", "traceconv json a.pftrace a.json"), ("b.proto", "Perfetto"), ("h.xplane.pb", ".trace.json.gz")],
 )
 def test_protobuf_is_named_with_what_to_do(name: str, word: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"\x0a\x10\x00\x00\x01\xff" * 40)
