@@ -111,7 +111,14 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
     table.device, table.arch = (named[0] if named else ""), arch
-    _say(table, rows, columns, devices, "Intel's unitrace" if intel else _writer(columns))
+    _say(
+        table,
+        rows,
+        columns,
+        devices,
+        "Intel's unitrace (whole microseconds)" if intel else _writer(columns),
+        options.device,
+    )
     return table
 
 
@@ -227,7 +234,12 @@ def _writer(columns: Columns) -> str:
 
 
 def _say(
-    table: Table, rows: JsonRows[Event], columns: Columns, devices: list[tuple[str, str | None]], writer: str
+    table: Table,
+    rows: JsonRows[Event],
+    columns: Columns,
+    devices: list[tuple[str, str | None]],
+    writer: str,
+    device: str,
 ) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
     told = (
@@ -235,13 +247,13 @@ def _say(
         ("host calls", columns.calls),
         ("operators", columns.operators),
     )
-    held = ", ".join(["times", *(what for what, rows in told if rows)])
+    held = ", ".join(["times", *(what for what, kept in told if kept)])
     table.notes.append(f"Chrome trace of {writer}: {held}, no counters")
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
-    if not any(name for _, name in devices):
-        table.notes.append("the trace names no GPU; with --device NAME its limits are known")
+    if not any(name for _, name in devices) and not device:
+        table.quality.append(Quality("unnamed-gpu", "trace names no GPU, so no roofs are known: name it with --device"))
     if columns.categories["python_function"]:
         table.notes.append(
             "recorded with Python stacks, which slows the host down: check host findings once with with_stack=False"
