@@ -18,6 +18,11 @@ SHORT = {
         "reduce_kernel<512, 1, …>"
     ),
     "enable_if<!T7, void>::type kernel<int>(float*)": "kernel<int>",
+    "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)": "norm_kernel<BFloat16, 8>",
+    "_Z15transpose_tiledPfS_ii": "transpose_tiled",
+    "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256EEEvPT0_": "add_rmsnorm_quant_kernel",
+    "_Z": "_Z",
+    "_Z99999x": "_Z99999x",
     "spmm_forward_cuda_kernel(int const*, int)": "spmm_forward_cuda_kernel",
     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, false>(float*, int)": (
         "softmax_warp_forward<float, float, …>"

@@ -49,10 +49,6 @@ def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[s
 def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     """Metric -> names of the kernels and copies whose time it is a share of."""
     out = {m: _mostly(mine, trace.operators) for m, mine in operator_facts.about(trace, peaks).items()}
-    fp32, layout = (
-        frozenset(n for n in trace.names if pattern.search(n))
-        for pattern in (operator_facts.fp32_kernels(peaks), operator_facts.LAYOUT_RE)
-    )
     ops = trace.operations
     bus = (ops.kind == COPY) & ((ops.way == TO_DEVICE) | (ops.way == FROM_DEVICE))
     copies, paged = (
@@ -61,8 +57,8 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     talking = frozenset(n for n in trace.names if is_collective(n))
     return out | {
         **dict.fromkeys(("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait"), talking),
-        "operators.fp32": out["operators.fp32"] | fp32,
-        "operators.layout": layout,
+        "operators.fp32": out["operators.fp32"] | operator_facts.fp32_kernels(trace, peaks),
+        "operators.layout": operator_facts.layout_kernels(trace),
         "timeline.pageable_alone": paged,
         "timeline.bus_alone": copies,
         "timeline.hideable": copies,

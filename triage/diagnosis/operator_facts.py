@@ -54,12 +54,11 @@ _FP32_RE = re.compile(
     r"|(?:winograd\w{0,40}|(?:wgrad|dgrad)\w{0,40}engine|convolve\w{0,20})<float[,>])",
     re.IGNORECASE | re.DOTALL,
 )
-_NONE_RE = re.compile(r"(?!)")
 # CUTLASS names its kernels by the elements that one load takes
 _NARROW_RE = re.compile(r"tensorop\w{0,200}_align[12](?!\d)")
 # heuristic: a tenth of the time where no rate of an aligned product is known
 NO_NEIGHBOUR = 0.1
-LAYOUT_RE = re.compile(
+_LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
 
@@ -71,10 +70,10 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     found = about(trace, peaks)
     out = {
         "operators.fp32": max(
-            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)
+            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns)
         ),
         **_fp32_peaks(peaks),
-        "operators.layout": _by_kernel(trace, LAYOUT_RE, frame_ns),
+        "operators.layout": _by_kernel(trace, layout_kernels(trace), frame_ns),
     }
     if not (shaped := _shaped(trace)):
         return out
@@ -139,9 +138,17 @@ def _shaped(trace: Trace) -> list[Operator]:
     return [o for o in trace.operators if o.dims and o.ns >= LEAST_NS]
 
 
-def fp32_kernels(peaks: Peaks | None) -> re.Pattern[str]:
-    """What names of kernels that multiply in FP32 match; nothing where the device has no matrix units in the table."""
-    return _NONE_RE if peaks is not None and peaks.fp16_tensor_tflops is None else _FP32_RE
+def fp32_kernels(trace: Trace, peaks: Peaks | None) -> frozenset[str]:
+    """Names of kernels that multiply in FP32 and of no operator that waits for memory; none on a device without matrix units."""
+    if peaks is not None and peaks.fp16_tensor_tflops is None:
+        return frozenset()
+    waiting = {k for o in trace.operators if _memory_bound(o) for k in o.kernels}
+    return frozenset(n for n in trace.names if n not in waiting and _FP32_RE.search(n))
+
+
+def layout_kernels(trace: Trace) -> frozenset[str]:
+    """Names of kernels that only change layouts."""
+    return frozenset(n for n in trace.names if _LAYOUT_RE.search(n))
 
 
 def _fp32(trace: Trace, peaks: Peaks | None) -> list[Operator]:
@@ -163,9 +170,9 @@ def _fp32_peaks(peaks: Peaks | None) -> Facts:
     return {"operators.fp32_peak": (min(ratio, 1.0), "FP32 peak / peak of matrix units in 16 bits, of the device")}
 
 
-def _by_kernel(trace: Trace, pattern: re.Pattern[str], frame_ns: float) -> tuple[float, str]:
+def _by_kernel(trace: Trace, names: frozenset[str], frame_ns: float) -> tuple[float, str]:
     ops = trace.operations
-    wanted = np.array([bool(pattern.search(n)) for n in trace.names], dtype=bool)
+    wanted = np.array([n in names for n in trace.names], dtype=bool)
     mine = (ops.kind == KERNEL) & wanted[ops.name]
     if not mine.any():
         return 0.0, "no such kernel"

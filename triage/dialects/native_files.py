@@ -22,12 +22,12 @@ Such a file is for the profiler's own window. Make an export of it first:
 - `.nsys-rep`, `.qdrep`: `nsys export --type sqlite report.nsys-rep`
 - `.nvprof`, `.nvvp`: `nvprof --csv --print-gpu-trace -i report.nvprof 2> report.csv`
 - `.ngfx-gputrace`, `.ngfx-capture`: profile again with `ngfx --activity="GPU Trace Profiler" ... --auto-export`
-- `.pftrace`: record with `rocprofv3 --output-format rocpd`, or `traceconv json trace.pftrace trace.json`
+- `.pftrace`, `.proto`: record with `rocprofv3 --output-format rocpd`, or `traceconv json trace.pftrace trace.json`
 - `.rdc`: in RenderDoc, Window > Performance Counter Viewer, *Capture counters*, *Save as CSV*
 - `.wpix`: `pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*`
 - `.rgp`: it has no tables to export; collect counters with `rocprofv3` (compute) or RenderDoc (graphics)
 - `.trace`, `.gputrace` of Xcode: Performance, Counters, Editor > *Export GPU Counters*
-- `.utrace`: `TimingInsights.ExportTimerStatistics`; `.tracy`: `tracy-csvexport -g`; `.pftrace`: `traceconv json`
+- `.utrace`: `TimingInsights.ExportTimerStatistics`; `.tracy`: `tracy-csvexport -g`
 - `.ncu-rep`: read as it is, see above"""
 
 
@@ -105,12 +105,6 @@ _KINDS = (
         "export its GPU zones: tracy-csvexport -g {name} > zones.csv",
     ),
     _Kind(
-        (".pftrace", ".perfetto-trace", ".perfetto"),
-        (),
-        "Perfetto trace, not JSON",
-        "convert it: traceconv json {name} {stem}.json",
-    ),
-    _Kind(
         (".csv.bin",),
         (),
         "compressed Unreal CSV profile",
@@ -137,7 +131,7 @@ _KINDS = (
         "open it in Xcode: Performance, Counters, Editor > Export GPU Counters",
     ),
     _Kind(
-        (".pftrace", ".perfetto-trace", ".perfetto"),
+        (".pftrace", ".perfetto-trace", ".perfetto", ".proto"),
         (),
         "Perfetto trace (protobuf), no rows of text",
         "rocprofv3: record with --output-format rocpd; other tools: traceconv json {name} {stem}.json",
@@ -166,6 +160,17 @@ _SOURCE_PAGE = _Kind(
     "source page of Nsight Compute: samples per instruction, no values per kernel",
     "name the report itself, or its raw page: ncu --import REPORT.ncu-rep --page raw --csv > kernels.csv",
 )
+
+_JSON = (
+    (
+        re.compile(r'"(?:CudaEvent|TraceProcessEvent|NvtxEvent)"\s*:\s*\{'),
+        _Kind((), (), "JSON lines of Nsight Systems, not its database", "export it: nsys export --type sqlite REPORT.nsys-rep"),
+    ),
+    (
+        re.compile(r'"schema"\s*:\s*"[\d.]+-chakra'),
+        _Kind((), (), "PyTorch execution trace: operators without kernel times", "name the trace of torch.profiler beside it"),
+    ),
+)  # fmt: skip
 
 
 def names() -> dict[str, list[str]]:
@@ -196,6 +201,8 @@ def _kind(source: Source) -> _Kind | None:
         text = source.head_text
     except CaptureError:  # some other binary file
         return named
+    if text.startswith("{"):
+        return next((kind for pattern, kind in _JSON if pattern.search(text)), None)
     # per instruction, under a header that is repeated for every kernel
     return _SOURCE_PAGE if _PAGE.search(text) and any(s in text for s in _SAMPLES) else None
 
@@ -214,7 +221,7 @@ def read(source: Source, options: Options) -> Table:
         raise NotTriageable(f"{source.path}: not a file of a supported profiler", "see: triage list dialects")
     name = source.name if source.path != "-" else "report"
     stem = re.sub(
-        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix|pftrace|perfetto-trace|perfetto))+$",
+        r"(\.(ncu-repz?|nsys-rep|qdrep|qdstrm|sqlite|nsight-cuprof-report|nvvp|nvprof|wpix|pftrace|perfetto-trace|perfetto|proto))+$",
         "",
         _PACKS.sub("", name),
     )

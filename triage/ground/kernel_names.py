@@ -17,7 +17,10 @@ _LAMBDA = re.compile(r"\[?lambda\([^()]*\)(?:\s*\(instance \d+\))?[^,>\])]*\]?|\
 _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
 # `tile<(int)128, (bool)0>`: demanglers write the type before each constant
 _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
+# a return type with conditions, whose `>` need not be brackets: `std::enable_if<(8)>(0), void>::type f<8>(int)`
+_CONDITION_RE = re.compile(r"^(?:\w+::)*enable_if<.*?>::type (?=\w+(?:::\w+)*[<(])")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
+_LENGTH_RE = re.compile(r"\d{1,4}(?!\d)")
 COLLECTIVE = re.compile(
     r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
     re.IGNORECASE,
@@ -51,12 +54,12 @@ def _plain(name: str) -> str:
 @lru_cache(maxsize=65_536)
 def kernel(name: str) -> str:
     """The telling part of a C++ kernel name; any other name as it is."""
-    name = _original(name)
+    name = demangled(_original(name))
     # the search grows with the square of the length: a hostile name of a megabyte would take minutes
     if len(name) > 4096 or not _IS_CPP.search(name):
         return name
     text = _CAST.sub("", _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name)))
-    token = _last(_without_parameters(text), " ")  # what stands before is the return type
+    token = _last(_without_parameters(_CONDITION_RE.sub("", text)), " ")  # what stands before is the return type
     token = _last(token, "::")
     if token == "lambda" and (around := text.partition("::lambda")[0]) != text:  # SYCL: the function that submits it
         return f"{_last(_last(_without_parameters(around), ' '), '::')} lambda"
@@ -64,6 +67,18 @@ def kernel(name: str) -> str:
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
     inner = _arguments(arguments)
     return f"{base}<{inner}>" if inner else base or name
+
+
+def demangled(name: str) -> str:
+    """`_ZN2ab3fooIfEEvPT_` -> `ab::foo`: the names of an Itanium-mangled function, without its types."""
+    if not name.startswith("_Z"):
+        return name
+    nested = name.startswith("_ZN")
+    at, parts = 3 if nested else 2, list[str]()
+    while (nested or not parts) and (m := _LENGTH_RE.match(name, at)):
+        at = m.end() + int(m[0])
+        parts.append(name[m.end() : at])
+    return "::".join("(anonymous)" if p.startswith("_GLOBAL__N_") else p for p in parts) or name
 
 
 def _original(name: str) -> str:

@@ -21,7 +21,7 @@ from tests.helpers.dialects import line_of, read, read_as, read_or_refuse, refus
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects.nvidia import ncu_rep
-from triage.dialects.nvidia.report import code, container, elf, line_table, opinions, wire
+from triage.dialects.nvidia.report import container, elf, line_table, opinions, wire
 from triage.dialects.nvidia.report.report_units import unit
 from triage.ground.errors import CaptureError
 
@@ -338,6 +338,8 @@ def test_a_report_without_launches() -> None:
         ("a.rgp", b"AMD_RDF \0", "Radeon Developer Tools"),
         ("a.wpix", b"\0\1\2", "pixtool open-capture a.wpix save-event-list a.csv"),
         ("a.trace", b"at\0\1", "Xcode"),
+        ("a.jsonl", b'{"data":[]}\n{"Type":79,"CudaEvent":{"deviceId":0}}\n', "nsys export --type sqlite"),
+        ("et.json", b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}', ": PyTorch execution trace"),
         ("a.ncu-rep", b"\0\1\2", "not a readable Nsight Compute report"),
         ("a.ncu-rep", b"PK\3\4\0", "compressed or damaged"),
     ],
@@ -434,14 +436,6 @@ def test_old_reports_know_the_base_address_alone() -> None:
         (place,) = locate(0, ["stall.wait"])
         assert (place.function, place.offset) == ("main", 16)
         assert (place.file, place.line) == (("C:\\me\\k.cu", 70_000) if codes else ("", 0))
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("_Z15transposePfS_ii", "transposePfS_ii"[:15]), ("_ZN2ab3fooIfEEvPT_", "ab::foo"), ("plain", "plain"), ("_Z", "_Z"), ("_Z99999x", "_Z99999x")],
-)  # fmt: skip
-def test_readable_names(name: str, shown: str) -> None:
-    assert code.readable(name) == shown
 
 
 LINES = st.lists(st.tuples(st.integers(0, 2000), st.integers(1, 100_000)), min_size=1, max_size=30).map(

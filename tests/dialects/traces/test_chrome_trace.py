@@ -193,6 +193,19 @@ def test_private_keys_are_not_shown() -> None:
         ([_row("cuda_profiler_range", "k", 1, 1)], "counters"),
         ([_row("privateuse1_runtime", "aclrtLaunch", 1, 1)], "another accelerator"),
         ([_row("", "x", 1, 1)], "CPU zones, no GPU work"),
+        ([{**_row("", "aten::mm", 1, 1), "pid": "CUDA functions"}], "autograd profiler"),
+        ([_row("cuda", "gemm", 1, 1)], "Nsight Systems data"),
+        ([_row("Node", "MatMul_kernel_time", 1, 1)], "ONNX Runtime profile without GPU kernels"),
+        ([_row("FEE", "fib (a.py:3)", 1, 1)], "Python profiler"),
+        ([{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:TPU:0"}}], "TPUs"),
+        (
+            [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/host:CPU"}}],
+            "XLA trace .* without GPU work",
+        ),
+        (
+            [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:GPU:0/stream:all Compute"}}],
+            "TensorFlow 1",
+        ),
     ],
 )
 def test_files_without_gpu_work_say_what_they_are(rows: list[Any], word: str) -> None:
@@ -204,15 +217,66 @@ def test_the_sample_is_picked() -> None:
     assert pick(Source(str(SAMPLE)))[0].NAME == "pytorch-trace"
 
 
+def test_ranges_of_2021_are_operators() -> None:
+    loads = [_row("Operator", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 40, 4000)]
+    steps = [_row("Operator", f"ProfilerStep#{n}", 5000 * n, 4900) for n in range(3)]
+    trace = _read([CALL, KERNEL, *loads, *steps, _row("Operator", "aten::mm", 8, 10)]).trace
+    assert trace is not None and [s.name for s in trace.steps] == [s["name"] for s in steps]
+    assert trace.loading is not None and trace.loads_itself and [o.name for o in trace.operators] == ["aten::mm"]
+
+
+def test_a_wait_for_the_loader_is_no_other_waits() -> None:
+    """A blocking copy before it would else take the loader's time, as far as the device was busy before."""
+    wait = _row("cuda_runtime", "cudaMemcpyAsync", 16, 9_000, correlation=5)
+    back = _row("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 9_010, 2, device=0, stream=7, correlation=5)
+    load = _row("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 9_017, 20_000)
+    later = [_row("cuda_runtime", "cudaLaunchKernel", 29_020, 5, correlation=6), _row("kernel", "k", 29_030, 9, device=0, stream=7, correlation=6)]  # fmt: skip
+    long = {**KERNEL, "dur": 8_980.0}
+    trace = _read([CALL, long, wait, back, load, *later]).trace
+    assert trace is not None
+    device = timeline.build(trace).devices[0]
+    assert device.loading_ns == 20_000_000 and device.gap("memcpy").blamed_ns < 100_000
+
+
+def test_merged_ranks_keep_their_calls() -> None:
+    """SGLang merges ranks by a label before the process; correlations repeat."""
+    rows = [
+        {**row, "pid": f"[TP0{r}] {row['pid']}", "ts": row["ts"] + 1000 * r, "args": {**row["args"], **({"device": r} if "device" in row["args"] else {})}}
+        for r in (0, 1)
+        for row in (CALL, KERNEL)
+    ]  # fmt: skip
+    trace = _read(rows).trace
+    assert trace is not None and len(trace.devices) == 2
+    assert trace.operations.call.tolist() == [0, 1] and trace.operations.process.tolist() == [0, 1]
+
+
+def test_intel_gpus_under_pytorch() -> None:
+    call = _row("xpu_runtime", "urEnqueueKernelLaunch", 10, 5, correlation=1)
+    table = _read([call, KERNEL])
+    assert table.tells["vendor"] == "intel" and table.trace is not None and table.trace.operations.call.tolist() == [0]
+
+
+def test_onnx_runtime_is_named() -> None:
+    kernel = {"cat": "Kernel", "pid": -1, "tid": -1, "ph": "X", "ts": 20, "dur": 9, "name": "gemm", "args": {"op_name": "MatMul", "stream": "7"}}  # fmt: skip
+    table = _read([_row("Session", "model_run", 5, 90), _row("Node", "MatMul_kernel_time", 10, 15), kernel])
+    assert table.trace is not None and table.trace.devices == [("0", None)]
+    assert table.notes[0] == "Chrome trace of ONNX Runtime: times, no counters"
+
+
 # --- operators
 
 
 def test_innermost_interval_of_the_thread() -> None:
     start, end, thread = (np.array(v) for v in ([0, 10, 30, 0], [100, 20, 40, 50], [0, 0, 0, 1]))
     at = kineto_operators.innermost(
-        start, end, thread, np.array([0, 0, 0, 1, 2, 0]), np.array([15, 25, 35, 15, 15, 200])
+        start,
+        end,
+        thread,
+        np.array([0, 0, 0, 1, 2, 0, 0, 0]),
+        np.array([15, 25, 35, 15, 15, 200, 20, 20]),
+        np.array([16, 26, 36, 16, 16, 201, 21, 20]),
     )
-    assert at.tolist() == [1, 0, 2, 3, -1, -1]
+    assert at.tolist() == [1, 0, 2, 3, -1, -1, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, TO_DEVICE
-from triage.dialects import Options
+from triage.dialects import Options, pick
 from triage.dialects.traces import chrome_trace
 from triage.ground.errors import TriageError
 from triage.reading import reader
@@ -53,6 +53,12 @@ def test_work_is_what_has_details() -> None:
     assert any("XLA" in n for n in table.notes)
 
 
+def test_the_dialect_of_gpu_zones_leaves_it_alone(tmp_path: Path) -> None:
+    path = tmp_path / "host.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": ROWS}))
+    assert pick(Source(str(path)))[0].NAME == "pytorch-trace"
+
+
 @pytest.mark.parametrize("details", ["grid:1,2", "grid:x,y,z regs:-", "", 7, None, "size:" + "9" * 4000])
 def test_odd_details_cost_a_figure_only(details: Any) -> None:
     copy = _row(GPU, "MemcpyD2H", 60, 2, memcpy_details=details)
@@ -61,7 +67,8 @@ def test_odd_details_cost_a_figure_only(details: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "word"), [("a.pftrace", "traceconv json a.pftrace a.json"), ("h.xplane.pb", ".trace.json.gz")]
+    ("name", "word"),
+    [("a.pftrace", "traceconv json a.pftrace a.json"), ("b.proto", "Perfetto"), ("h.xplane.pb", ".trace.json.gz")],
 )
 def test_protobuf_is_named_with_what_to_do(name: str, word: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"\x0a\x10\x00\x00\x01\xff" * 40)

@@ -20,6 +20,8 @@ _PARTS: tuple[tuple[int, Sequence[str]], ...] = (
             "WaitSemaphores",
             "clFinish",
             "clWaitForEvents",
+            "urQueueFinish",
+            "urEventWait",
         ),
     ),
     (

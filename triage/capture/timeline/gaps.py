@@ -41,7 +41,8 @@ RELAUNCH = 1_000_000
 class Gaps:
     """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
 
-    worked: ns that the device was busy between the gap before and each gap.
+    worked: ns that the device was busy between the gap before and each gap. loading: ns of each gap in waits for a data
+    loader, which no other wait is to blame for.
     """
 
     start: Indices
@@ -50,6 +51,7 @@ class Gaps:
     led: Codes
     pieces: dict[int, Indices]
     worked: Indices
+    loading: Indices | None = None
 
     @property
     def length(self) -> Indices:
@@ -59,6 +61,10 @@ class Gaps:
     def blamed(self) -> dict[int, Indices]:
         """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
         out = dict(self.pieces)
+        own = np.zeros(len(self.led), dtype=np.int64)
+        if self.loading is not None and HOST in out:
+            own = np.minimum(self.loading, out[HOST])
+            out[HOST] = out[HOST] - own
         for leader in _EMPTYING:
             mine = self.led == leader
             if not mine.any():
@@ -74,6 +80,8 @@ class Gaps:
                     taken += part
                     out[kind] = piece - part
             out[leader] = out.get(leader, 0) + taken
+        if own.any():
+            out[HOST] = out[HOST] + own
         return out
 
 

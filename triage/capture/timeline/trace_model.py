@@ -89,6 +89,9 @@ def _device(
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
     gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
+    if trace.loading is not None:
+        waits = union(*trace.loading)
+        gaps.loading = waits.until(gaps.end) - waits.until(gaps.start)
     copies, kernels = kind == COPY, kind == KERNEL
     computing = kernels | (kind == GRAPH) | (kind == WORK)
     way, size = ops.way[rows], ops.bytes[rows]
@@ -150,10 +153,8 @@ def _device(
     of_paged = directed(paged)
     made.pageable_ns, made.pageable_bytes = of_paged.length, int(size[paged].sum())
     made.pageable_alone_ns = of_paged.length - of_paged.shared(unions["computing"])
-    if trace.loading is not None and HOST in blamed:
-        waits = union(*trace.loading)
-        idle = np.minimum(blamed[HOST], waits.until(gaps.end) - waits.until(gaps.start))
-        made.loading_ns = int(idle.sum())
+    if gaps.loading is not None and HOST in blamed:
+        made.loading_ns = int(np.minimum(blamed[HOST], gaps.loading).sum())
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     optimizers.enter(made, trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls

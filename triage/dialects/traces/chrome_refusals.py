@@ -18,7 +18,13 @@ _WRITERS = (
     (r"^cuda_profiler_range$", "counters per kernel without times, no GPU timeline", "record without the range profiler"),
     (r"mtia|^privateuse1", "trace of another accelerator, no GPU kernel", "use that vendor's tools"),
     (r"ascend", "trace of an Ascend accelerator, no GPU kernel", "use that vendor's tools"),
-    (r"^cuda_api$|^Device \d+$", "Nsight Systems data converted to JSON, no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite"),
+    (r"^/device:TPU:", "XLA trace of TPUs, no GPU kernel", "read it in XProf (TensorBoard)"),
+    (r"^/job:.*/device:|/stream:all", "timeline of TensorFlow 1, operations without GPU kernels", "record with tf.profiler, and name its .trace.json.gz"),
+    (r"^/host:CPU", "XLA trace (JAX, TensorFlow) without GPU work", "record on a GPU with: jax.profiler.trace(\"log\")"),
+    (r"^CUDA functions$", "trace of PyTorch's autograd profiler: operators, no kernels", _RECORD),
+    (r"^(?:Node|Session)$", "ONNX Runtime profile without GPU kernels", "build ONNX Runtime with CUDA profiling, or: nsys profile -t cuda ./your-app"),
+    (r"^cuda(?:_api)?$|^Device \d+$", "Nsight Systems data converted to JSON, no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite"),
+    (r"^(?:FEE|py-spy)$", "trace of a Python profiler, no GPU kernel", _RECORD),
     (r"^HOST<", "trace of Intel's unitrace without kernels", "record with: unitrace --chrome-kernel-logging --chrome-call-logging ./app"),
     (r"devtools\.|blink|^cc$|^cc,|^CrBrowserMain$|^Browser$", "trace of a web browser, no GPU kernel", "name a trace of torch.profiler"),
 )  # fmt: skip
@@ -27,9 +33,10 @@ _WRITERS = (
 def other_tool(source: Source) -> None:
     """Raise NotTriageable for the JSON of rocprof, recognised by its first lines."""
     head = source.head_text
-    if '"CPU HIP API"' in head or '"BeginNs"' in head:
+    if '"CPU HIP API"' in head or '"BeginNs"' in head or '"Hip ' in head:
+        writer = "rpd2tracing JSON" if '"Hip ' in head else "results.json of rocprof"
         raise NotTriageable(
-            f"{source.path}: results.json of rocprof, not read",
+            f"{source.path}: {writer}, not read",
             same_run.advice(
                 source,
                 "give the results.stats.csv or results.csv of the run, or record with rocprofv3 --output-format rocpd",
@@ -46,7 +53,7 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
         return NotTriageable(f"{path}: Chrome trace without GPU work (no events){cut}", _RECORD)
     for pattern, what, hint in _WRITERS:
         if any(re.search(pattern, word, re.IGNORECASE) for word in seen):
-            return NotTriageable(f"{path}: Chrome trace: {what}{cut}", hint)
+            return NotTriageable(f"{path}: {what}{cut}", hint)
     if calls:
         text = f"{plural(calls, 'runtime call')}, but no kernels: the driver gave the profiler no activity (WSL, container, a second profiler)"
         return NotTriageable(

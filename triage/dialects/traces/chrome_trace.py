@@ -99,7 +99,8 @@ def read(source: Source, options: Options) -> Table:
     amd = _is_amd(rows.head, words)
     functions = [_function(w) for w in words]
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
-    vendor = "intel" if intel else "amd" if amd else "nvidia"
+    xpu = not columns.categories.keys().isdisjoint(kineto.XPU_CALLS)
+    vendor = "intel" if intel or xpu else "amd" if amd else "nvidia"
     table.tells = {"vendor": vendor, "api": _APIS[vendor]}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
@@ -110,7 +111,14 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
     table.device, table.arch = (named[0] if named else ""), arch
-    _say(table, rows, columns, devices)
+    _say(
+        table,
+        rows,
+        columns,
+        devices,
+        "Intel's unitrace (whole microseconds)" if intel else _writer(columns),
+        options.device,
+    )
     return table
 
 
@@ -218,18 +226,34 @@ def _columns(
         )
 
 
-def _say(table: Table, rows: JsonRows[Event], columns: Columns, devices: list[tuple[str, str | None]]) -> None:
+def _writer(columns: Columns) -> str:
+    """The profiler that wrote a trace."""
+    if columns.gpus:
+        return "XLA's profiler (JAX, TensorFlow)"
+    return "ONNX Runtime" if {"Node", "Session"} <= columns.categories.keys() else "PyTorch's profiler"
+
+
+def _say(
+    table: Table,
+    rows: JsonRows[Event],
+    columns: Columns,
+    devices: list[tuple[str, str | None]],
+    writer: str,
+    device: str,
+) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
-    writer = "XLA's profiler (JAX, TensorFlow)" if columns.gpus else "PyTorch's profiler"
-    operators = "host calls" if columns.gpus else "host calls and operators"
-    if table.tells.get("vendor") == "intel":
-        writer, operators = "Intel's unitrace", "host calls in whole microseconds"
-    table.notes.append(f"Chrome trace of {writer}: times, launch shapes, {operators} without counters")
+    told = (
+        ("launch shapes", "launch.grid_size" in table.columns),
+        ("host calls", columns.calls),
+        ("operators", columns.operators),
+    )
+    held = ", ".join(["times", *(what for what, kept in told if kept)])
+    table.notes.append(f"Chrome trace of {writer}: {held}, no counters")
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
-    if not any(name for _, name in devices):
-        table.notes.append("the trace names no GPU; with --device NAME its limits are known")
+    if not any(name for _, name in devices) and not device:
+        table.quality.append(Quality("unnamed-gpu", "trace names no GPU, so no roofs are known: name it with --device"))
     if columns.categories["python_function"]:
         table.notes.append(
             "recorded with Python stacks, which slows the host down: check host findings once with with_stack=False"

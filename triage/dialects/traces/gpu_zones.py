@@ -29,7 +29,7 @@ MAX_DEPTH = 1_000
 _TRACE_RE = re.compile(r'"traceEvents"\s*:')
 # the marks of profilers whose traces have a reader of their own, and of browsers
 _OTHERS_RE = re.compile(
-    r'"deviceProperties"|"schemaVersion"|rocprofiler|roctracer|"CPU HIP API"|"BeginNs"|devtools\.|blink|CrBrowserMain|"[Cc]at"\s*:\s*"(?:kernel|Kernel|'
+    r'"deviceProperties"|"schemaVersion"|rocprofiler|roctracer|"CPU HIP API"|"BeginNs"|devtools\.|blink|CrBrowserMain|"/(?:host|device):[A-Z]|"Hip \d|"[Cc]at"\s*:\s*"(?:kernel|Kernel|'
     r"gpu_mem\w+|gpu_op|(?:CL_)?Flow_\w+|cpu_op|Operator|cuda_\w+|hip_\w+|Runtime|Memcpy|Memset|user_annotation|python_function|mtia\w*|privateuse1\w*|fwdbwd|ac2g)\""
 )
 _GPU_RE = re.compile(r"\bGPU|GPU\b|\bgpu_|Vulkan|\bD3D1[12]|\bDX1[12]|OpenGL|\bMetal\b|\b(?:Graphics|Compute|Copy|Transfer|Direct|3D) ?Queue|VkQueue|Render ?Stage", re.IGNORECASE)  # fmt: skip

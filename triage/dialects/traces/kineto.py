@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import orjson
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.timeline.call_classes import class_of
@@ -39,13 +40,19 @@ from triage.dialects.traces.typed_rows import TypedRows
 
 Row = dict[str, Any]
 MAX_US = float(1 << 52)
+MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
 _WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
 }  # fmt: skip
-_CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"})
+XPU_CALLS = frozenset({"xpu_runtime", "xpu_driver"})
+_CALLS = XPU_CALLS | {"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"}
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
+_RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
+_LABEL_RE = re.compile(
+    r"\[[A-Z]{2}\d{1,6}(?:-[A-Z]{2}\d{1,6}){0,7}\] "
+)  # SGLang's merged ranks: process `[TP01-DP00] 4711`
 _NO_AXES = (math.nan,) * 3
 _OVERHEAD = {
     "Buffer Flush": PROFILER, "Activity Buffer Request": PROFILER, "Instrumentation": PROFILER, "Resource": PROFILER,
@@ -58,7 +65,7 @@ _STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#
 # heuristic: taking a batch that workers have ready costs the loop 0.2 to 0.8 ms in measured traces; more is waiting
 HANDOVER_NS = 1_000_000
 # columns: start and length in us, then
-# of work kind, process, device, stream, correlation, external id, name, bytes, way, pageable, number of the row, SHAPE;
+# of work kind, process, device, stream, correlation, external id, name, bytes, way, pageable, number of the row, of its SHAPE;
 # of calls process, thread, correlation, external id, name, bytes; of operators and ranges process, thread, signature or name
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
@@ -66,7 +73,7 @@ SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registe
 class Columns:
     """Columns of a trace, filled row by row; `rows` counts all rows of the file.
 
-    gpus: process -> number of the GPU that XLA draws there. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
+    gpus: process -> number of the GPU that XLA draws there. ranks: label of a merged process -> its number. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
     name, dims, types and the arguments that are no tensors.
     """
 
@@ -76,16 +83,18 @@ class Columns:
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
         self.gpus: dict[int | str, int] = {}
-        self.work = TypedRows("dd" + 11 * "q" + len(SHAPE) * "d")
+        self.work = TypedRows("dd" + 12 * "q")
+        self.shapes: dict[tuple[Any, ...], int] = {}
         self.calls = TypedRows("ddqqqqqq")
         self.overhead: list[tuple[float, float, int]] = []
         self.operators = TypedRows("ddqqq")
         self.ranges = TypedRows("ddqqq")
+        self.ranks: dict[str, int] = {}
         self.threads: dict[tuple[str, str], int] = {}
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
         self.groups: dict[int, str] = {}
-        self._known: dict[tuple[str, ...], int] = {}
+        self._known: dict[tuple[str, bytes], int] = {}
 
     def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
         """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
@@ -104,15 +113,26 @@ class Columns:
                         _TAKE[category](self, event)
                     except (TypeError, ValueError, OverflowError):
                         self.odd += 1
-            elif not category and event.name == "process_name" and type(args := event.row()["args"]) is dict:
-                self._enter_process(event, str(args.get("name"))[:80])
+            elif not category:
+                self._enter_process(event)
         self.rows = number
         self.categories.update(categories)
 
-    def _enter_process(self, event: Event, name: str) -> None:
+    def _enter_process(self, event: Event) -> None:
+        if event.name != "process_name" or type(args := event.row()["args"]) is not dict:
+            if type(event.pid) is str and len(self.processes) < MAX_PROCESSES:
+                self.processes.add(event.pid[:80])
+            return
+        name = str(args.get("name"))[:80]
         self.processes.add(name)
         if (found := xla_rows.GPU_RE.match(name)) is not None and type(event.pid) in (int, str):
             self.gpus[event.pid] = int(found[1])
+
+    def _process(self, event: Event, args: Details) -> int:
+        """The rank of a merged file, 0 elsewhere: one file is one process."""
+        if args.rank is None and type(event.pid) is str and (label := _LABEL_RE.match(event.pid)):
+            return self.ranks.setdefault(label[0], len(self.ranks))
+        return 0 if args.rank is None else _whole(args.rank, 0)
 
     def _thread(self, event: Event) -> int:
         return self.threads.setdefault((str(event.pid), str(event.tid)), len(self.threads))
@@ -125,15 +145,16 @@ class Columns:
         start, length = _times(event)
         args, number = event.details(), self._name(event)
         kind, way, pageable = _nature(event.cat, str(event.name))
+        shape = *_axes(args.grid), *_axes(args.block), args.registers, args.shared
         device = event.pid if args.device is None else args.device
         stream = event.tid if args.stream is None else args.stream
         if type(args.peers) is str:
             self.groups[len(self.work)] = args.peers[:200]
         self.work.append(
             (
-                start, length, kind, _process(args), _whole(device, 0), _whole(stream, 0), _correlation(args), _external(args),
+                start, length, kind, self._process(event, args), max(_whole(device, 0), 0), _whole(stream, 0), _correlation(args), _external(args),
                 number, _whole(args.bytes, 0) if kind == COPY else 0, way, pageable, self.rows,
-                *_axes(args.grid), *_axes(args.block), _number(args.registers), _number(args.shared),
+                self.shapes.setdefault(shape, len(self.shapes)),
             )
         )  # fmt: skip
 
@@ -143,23 +164,27 @@ class Columns:
         size = _whole(args.bytes if args.size is None else args.size, 0)
         self.calls.append(
             (
-                start, length, _process(args), self._thread(event), _correlation(args), _external(args),
+                start, length, self._process(event, args), self._thread(event), _correlation(args), _external(args),
                 self._name(event), size,
             )
         )  # fmt: skip
 
     def _enter_operator(self, event: Event) -> None:
+        if (name := str(event.name)).startswith(_RANGE_NAMES):
+            return self._enter_range(event)
         start, length = _times(event)
-        args, name = event.details(), str(event.name)
-        key = (name, str(args.dims), str(args.types), str(args.plain)) if args.dims else (name,)
+        args = event.details()
+        key = (name, orjson.dumps((args.dims, args.types, args.plain)) if args.dims else b"")
         number = self._known.setdefault(key, len(self.signatures))
         if number == len(self.signatures):
             self.signatures.append((name, {k: getattr(args, k) for k in ("dims", "types", "plain", "strides")}))
-        self.operators.append((start, length, _process(args), self._thread(event), number))
+        self.operators.append((start, length, self._process(event, args), self._thread(event), number))
 
     def _enter_range(self, event: Event) -> None:
         start, length = _times(event)
-        self.ranges.append((start, length, _process(event.details()), self._thread(event), self._name(event)))
+        self.ranges.append(
+            (start, length, self._process(event, event.details()), self._thread(event), self._name(event))
+        )
 
     def _enter_overhead(self, event: Event) -> None:
         kind = _OVERHEAD.get(str(event.name))
@@ -258,7 +283,8 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
 
 def shapes(columns: Columns) -> dict[str, Floats]:
     """Launch shapes of the work, NaN where a row says none; only those that the file has."""
-    found = {name: columns.work.column(13 + i) for i, name in enumerate(SHAPE)}
+    table = np.array([[_number(value) for value in shape] for shape in columns.shapes]).reshape(-1, len(SHAPE))
+    found = dict(zip(SHAPE, table.T[:, columns.work.column(13)], strict=True))
     return {name: values for name, values in found.items() if np.isfinite(values).any()}
 
 
@@ -303,11 +329,6 @@ def _times(event: Event) -> tuple[float, float]:
     return start, length
 
 
-def _process(args: Details) -> int:
-    """The rank of a merged file, 0 elsewhere: one file is one process."""
-    return 0 if args.rank is None else _whole(args.rank, 0)
-
-
 def _correlation(args: Details) -> int:
     return _whole(args.correlation if args.correlation_raw is None else args.correlation_raw, 0)
 
@@ -330,8 +351,5 @@ def _number(value: Any) -> float:
     return float(value) if type(value) in (int, float) and 0 <= value < 1e15 else math.nan
 
 
-def _axes(value: Any) -> tuple[float, ...]:
-    if type(value) is not list or len(value) != 3:
-        return _NO_AXES
-    x, y, z = value
-    return _number(x), _number(y), _number(z)
+def _axes(value: Any) -> Sequence[Any]:
+    return value if type(value) is list and len(value) == 3 else _NO_AXES

@@ -15,7 +15,7 @@ from triage.dialects.traces import kineto, operator_work
 from triage.dialects.traces.kineto import Columns
 from triage.dialects.traces.operator_work import Work
 
-_LOOKS = (8, 9, 10, *range(13, 19))  # columns of work: name, bytes, way, grid and block
+_LOOKS = (8, 9, 10, 13)  # columns of work: name, bytes, way and launch shape
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
@@ -27,7 +27,8 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     call = np.where(ops.call >= 0, ops.call, _named(columns, calls))
     early = np.flatnonzero(call < 0)
     rows = np.flatnonzero(call >= 0)
-    inside = innermost(start, end, thread, calls.thread[call[rows]], calls.start[call[rows]])
+    mine = call[rows]
+    inside = innermost(start, end, thread, calls.thread[mine], calls.start[mine], calls.end[mine])
     rows, inside = rows[inside >= 0], inside[inside >= 0]
     made = [operator_work.work(*s) for s in columns.signatures]
     # signatures that differ in what does not matter here are one operator
@@ -65,7 +66,7 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
 def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, many: int, lasted: Indices) -> Indices:
     """Per group the time of work that was launched before the trace began, and that no other group's work looks like.
 
-    early: that work; rows, group: work whose operator is known. Alike are those of one name, grid, block, size and way.
+    early: that work; rows, group: work whose operator is known. Alike are those of one name, launch shape, size and way.
     """
     out = np.zeros(many, dtype=np.int64)
     cell = columns.work.column
@@ -73,7 +74,7 @@ def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, man
     if not len(early) or not len(rows):
         return out
     both = np.concatenate([rows, early])
-    looks = np.stack([np.nan_to_num(cell(i)[both].astype(np.float64), nan=-1.0) for i in _LOOKS], axis=1)
+    looks = np.stack([cell(i)[both] for i in _LOOKS], axis=1)
     look = np.unique(looks, axis=0, return_inverse=True)[1].reshape(-1)
     least = np.full(look.max() + 1, many, dtype=np.int64)
     most = np.full(look.max() + 1, -1, dtype=np.int64)
@@ -141,12 +142,15 @@ def _named(columns: Columns, calls: Calls) -> Indices:
     return out
 
 
-def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices) -> Indices:
-    """The shortest-lived interval of a thread around each instant, -1 outside of all."""
+def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, when: Indices, until: Indices) -> Indices:
+    """The shortest-lived interval of a thread around each start of a call, -1 outside of all; until: where the calls end.
+
+    In whole microseconds an operator often ends as the next call begins: that call, which goes on behind it, is not its own.
+    """
     order = np.lexsort((-end, start, thread)).tolist()
     out = np.full(len(when), -1, dtype=np.int64)
     at, last, open_ = 0, None, list[int]()
-    for q in np.lexsort((when, whose)).tolist():
+    for q in np.lexsort((until, when, whose)).tolist():
         mine, now = int(whose[q]), int(when[q])
         if mine != last:
             open_, last = [], mine
@@ -157,7 +161,7 @@ def innermost(start: Indices, end: Indices, thread: Indices, whose: Indices, whe
                 open_.pop()
             open_.append(order[at])
             at += 1
-        while open_ and end[open_[-1]] < now:
+        while open_ and (end[open_[-1]] < now or end[open_[-1]] == now < until[q]):
             open_.pop()
         if open_:
             out[q] = open_[-1]

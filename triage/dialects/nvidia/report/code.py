@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import re
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from triage.dialects.nvidia.sass import arguments
 from triage.dialects.nvidia.sass.arguments import Argument
 from triage.dialects.nvidia.sass.body import BYTES as WORD
 from triage.dialects.nvidia.sass.body import Body, Budget
+from triage.ground.kernel_names import demangled
 
 _MAX_CUBIN_BYTES = 256 << 20  # bytes of a cubin that is looked into
 _UNSEEN = 1 << 20  # maximum bytes of a function without a size
@@ -163,7 +163,7 @@ class Map:
             return None
         inside = self._functions[at]
         place = self._code.lines.at(inside.section, inside.value + offset) if inside.section >= 0 else None
-        return Spot(self._shown if inside.name == self._mangled else readable(inside.name), offset, place)
+        return Spot(self._shown if inside.name == self._mangled else demangled(inside.name), offset, place)
 
     def instruction(self, pc: int) -> tuple[Body, int] | None:
         """The code around an address and the index of the instruction there; None where it is not at hand."""
@@ -196,21 +196,3 @@ class Map:
             named = [v for k, v in self._code.files.items() if ("/" + k.replace("\\", "/")).endswith(tail)]
             lines = named[0] if len(named) == 1 else []
         return lines[place.line - 1].strip()[:200] if 0 < place.line <= len(lines) else ""
-
-
-_NESTED = re.compile(r"(\d+)")
-
-
-def readable(name: str) -> str:
-    """`_ZN2ab3fooIfEEvPT_` -> `ab::foo`: the names of an Itanium-mangled function, without its types."""
-    if not name.startswith("_Z"):
-        return name
-    at = 3 if name.startswith("_ZN") else 2
-    parts = []
-    while at < len(name) and (m := _NESTED.match(name, at)) and len(m[1]) < 5:
-        at = m.end() + int(m[1])
-        parts.append(name[m.end() : at])
-        if not name.startswith("_ZN"):
-            break
-    parts = ["(anonymous)" if p.startswith("_GLOBAL__N_") else p for p in parts]
-    return "::".join(parts) or name

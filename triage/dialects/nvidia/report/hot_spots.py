@@ -20,6 +20,7 @@ from triage.dialects.nvidia.report.line_table import SourceLine
 from triage.dialects.nvidia.report.stall_samples import SAMPLES, at, by_reason, present, reasons, summed, waiting
 from triage.dialects.nvidia.report.wire import Damaged
 from triage.dialects.nvidia.sass import arguments
+from triage.ground.kernel_names import demangled
 
 _LISTED = 3  # locations of one finding
 _MIN_LINE_SHARE = 0.05  # share below which a line is not worth naming
@@ -111,7 +112,7 @@ class Spots:
             _, addresses = found.values("launch__function_pcs")
             pcs, _ = found.values("inst_executed")
             base = int(addresses.min()) if len(addresses) else int(pcs.min()) if len(pcs) else 0
-            shown = code.readable(found.mangled) or found.function
+            shown = demangled(found.mangled) or found.function
             where = Map(self._codes.get(found.code), found.mangled, shown, base)
             awaited = Awaited(found, where, arguments.types(found.signature), AccessFigures(found))
             awaited.settle()
