@@ -17,6 +17,8 @@ from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
 
+_COLLECTIVE = ("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait", "collectives.excess")
+
 
 def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
     """Turn undiagnosed kernels of roots among what fired on the whole capture into what is to fix, or suspected."""
@@ -60,7 +62,7 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     )
     talking = frozenset(n for n in trace.names if is_collective(n))
     return out | {
-        **dict.fromkeys(("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait"), talking),
+        **dict.fromkeys(_COLLECTIVE, talking),
         "operators.fp32": out["operators.fp32"] | fp32,
         "operators.layout": layout,
         "timeline.pageable_alone": paged,

@@ -69,6 +69,10 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
                 from triage.diagnosis.step_facts import step_facts
 
                 known |= step_facts(capture.table.trace, total)
+            if capture.table.trace is not None and capture.table.trace.messages:
+                from triage.diagnosis.collective_facts import collective_facts
+
+                known |= collective_facts(capture.table.trace, total, capture.device.bus if capture.device else None)
             if capture.table.trace is not None and capture.table.trace.operators:
                 from triage.diagnosis.operator_facts import operator_facts
 

@@ -102,7 +102,7 @@ def read(source: Source, options: Options) -> Table:
     vendor = "intel" if intel else "amd" if amd else "nvidia"
     table.tells = {"vendor": vendor, "api": _APIS[vendor]}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
-    table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
+    table.trace.rank, table.trace.groups, table.trace.messages = _rank(rows.head), columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)

@@ -28,12 +28,13 @@ from triage.capture.trace_nouns import (
     SET,
     TO_DEVICE,
     Calls,
+    Message,
     Operations,
     Step,
     Trace,
     way_of,
 )
-from triage.dialects.traces import xla_rows
+from triage.dialects.traces import operator_work, xla_rows
 from triage.dialects.traces.event import Details, Event
 from triage.dialects.traces.typed_rows import TypedRows
 
@@ -85,6 +86,7 @@ class Columns:
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
         self.groups: dict[int, str] = {}
+        self.messages: dict[int, Message] = {}
         self._known: dict[tuple[str, ...], int] = {}
 
     def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
@@ -129,6 +131,9 @@ class Columns:
         stream = event.tid if args.stream is None else args.stream
         if type(args.peers) is str:
             self.groups[len(self.work)] = args.peers[:200]
+        if type(args.collective) is str and type(args.members) is int:
+            size = max(_whole(args.sent, 0), _whole(args.received, 0)) * operator_work.size_of(str(args.dtype))
+            self.messages[len(self.work)] = Message(args.collective[:40], size, args.members)
         self.work.append(
             (
                 start, length, kind, _process(args), _whole(device, 0), _whole(stream, 0), _correlation(args), _external(args),
