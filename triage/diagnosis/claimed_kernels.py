@@ -22,8 +22,6 @@ _COLLECTIVE = ("timeline.exposed_comm", "timeline.collective_wait", "timeline.ra
 
 def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
     """Turn undiagnosed kernels of roots among what fired on the whole capture into what is to fix, or suspected."""
-    if capture.table.trace is None:
-        return
     roots = [
         row.rule[0]
         for cause, row in whole.rows.items()
@@ -31,7 +29,8 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     ]
     if not roots:
         return
-    names = _names(capture.table.trace, capture.device.peaks if capture.device else None)
+    trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
+    names = {"frame.communication": _talking(set(capture.names.tolist()))} | (_names(trace, peaks) if trace else {})
     for rule in sorted(roots, key=lambda rule: bool(index.is_suspect[rule])):
         mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
         if mine:
@@ -60,7 +59,7 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     copies, paged = (
         frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable)
     )
-    talking = frozenset(n for n in trace.names if is_collective(n))
+    talking = _talking(trace.names)
     return out | {
         **dict.fromkeys(_COLLECTIVE, talking),
         "operators.fp32": out["operators.fp32"] | fp32,
@@ -69,6 +68,10 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
         "timeline.bus_alone": copies,
         "timeline.hideable": copies,
     }
+
+
+def _talking(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(n for n in map(str, names) if is_collective(n))
 
 
 def _mostly(mine: Iterable[Operator], every: Iterable[Operator]) -> frozenset[str]:

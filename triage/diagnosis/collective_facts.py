@@ -11,7 +11,9 @@ from triage.capture.trace_nouns import Message, Trace
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
-LEAST_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 it takes a millisecond, twenty times the start of a collective
+LEAST_BYTES = (
+    4 << 20
+)  # heuristic: at a tenth of PCIe 4.0 it takes a millisecond, twenty times the start of a collective
 REACHED = 0.5  # heuristic: of PCIe's peak; NCCL reaches more where GPUs share nothing but a switch
 # NVIDIA, nccl-tests, PERFORMANCE.md: bytes on the busiest link over the bytes of the whole buffer, of n ranks
 _WHOLE = ("broadcast", "reduce")

@@ -315,8 +315,7 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
-        f"{_title(o)}: {show(float(o.all_ns), 'ns')}" + ("" if o.queued_ns else f" in {o.calls:,}")
-        for o in sorted(operators, key=lambda o: -o.all_ns)[:3]
+        f"{_title(o)}: {show(float(o.ns), 'ns')} in {o.calls:,}" for o in sorted(operators, key=lambda o: -o.all_ns)[:3]
     ]
     more = f"; {len(operators) - 3} more" if len(operators) > 3 else ""
     return "; ".join(shown) + more if shown else "none"
