@@ -11,7 +11,7 @@ from triage.capture.arrays import Codes
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.devices import Peaks
-from triage.diagnosis import operator_facts
+from triage.diagnosis import kernel_facts, operator_facts
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
@@ -30,7 +30,9 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     if not roots:
         return
     trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
-    names = {"frame.communication": _talking(set(capture.names.tolist()))} | (_names(trace, peaks) if trace else {})
+    names = _by_name(capture)
+    for metric, found in (_names(trace, peaks) if trace else {}).items():
+        names[metric] = found or names.get(metric, frozenset())
     for rule in sorted(roots, key=lambda rule: bool(index.is_suspect[rule])):
         mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
         if mine:
@@ -68,6 +70,13 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
         "timeline.bus_alone": copies,
         "timeline.hideable": copies,
     }
+
+
+def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
+    """The same of captures without operators, which only names of kernels tell."""
+    every = sorted(set(map(str, capture.names)))
+    out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture).items()}
+    return out | {"frame.communication": _talking(every)}
 
 
 def _talking(names: Iterable[str]) -> frozenset[str]:

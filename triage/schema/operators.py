@@ -70,7 +70,8 @@ METRICS = (
     _share("fp32_shaped", "FP32 products with shapes", "FP32 products whose FLOPs and bytes are known"),
     _share("fp32_spare", "FP32 products, to spare", "what they save in 16 bits, with conversions of their arguments"),
     _share("product_most", "Slow products, above the roof", "slow products' time above that at their roof"),
-    _share("slow_attention", "Slow attention", "attention operators below half of their roof"),
+    _share("attention_excess", "Slow attention", "attention kernels above their time at the rate of good libraries"),
+    _share("attention_most", "Slow attention, above the roof", "the same above that at their roof, at most"),
     Metric(
         "operators.fp32_peak",
         "ratio",
