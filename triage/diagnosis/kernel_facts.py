@@ -12,7 +12,6 @@ import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
-from triage.diagnosis.operator_facts import LAYOUT_RE, fp32_kernels, fp32_peak
 from triage.ground.kernel_names import kernel
 from triage.ground.kernel_owners import owner_of
 from triage.ground.units import show
@@ -33,7 +32,7 @@ def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
     names, place = np.unique(capture.names[launched].astype(str), return_inverse=True)
     time = np.bincount(place, own[launched], len(names))
     calls = np.bincount(place, np.maximum(capture.calls[launched], 1), len(names))
-    out: Facts = dict(fp32_peak(capture.device.peaks if capture.device else None))
+    out: Facts = {}
     for metric, test in tests(capture).items():
         mine = np.flatnonzero([bool(test(n)) for n in names])
         longest = mine[np.argsort(-time[mine], kind="stable")[:2]]
@@ -55,8 +54,6 @@ def tests(capture: Capture) -> dict[str, Callable[[str], object]]:
     hopper = arch == "sm_90" or (not arch and any(_HOPPER_RE.search(str(n)) for n in capture.names))
     return {
         "operators.elementwise": _is_pass,
-        "operators.fp32": fp32_kernels(capture.device.peaks if capture.device else None).search,
-        "operators.layout": LAYOUT_RE.search,
         "operators.attention_excess": _FLASH_2_RE.search if hopper else _never,
     }
 

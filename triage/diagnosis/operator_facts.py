@@ -73,7 +73,7 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
         "operators.fp32": max(
             _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)
         ),
-        **fp32_peak(peaks),
+        **_fp32_peak(peaks),
         "operators.layout": _by_kernel(trace, LAYOUT_RE, frame_ns),
     }
     if not (shaped := _shaped(trace)):
@@ -158,8 +158,7 @@ def _fp32(trace: Trace, peaks: Peaks | None) -> list[Operator]:
     ]  # fmt: skip
 
 
-def fp32_peak(peaks: Peaks | None) -> Facts:
-    """The FP32 peak over that of the matrix units in 16 bits; {} where the device table does not say."""
+def _fp32_peak(peaks: Peaks | None) -> Facts:
     if peaks is None or not peaks.fp32_tflops or not peaks.fp16_tensor_tflops:
         return {}
     ratio = peaks.fp32_tflops / peaks.fp16_tensor_tflops
