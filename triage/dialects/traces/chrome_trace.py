@@ -243,7 +243,7 @@ def _say(table: Table, rows: JsonRows[Event], columns: Columns, devices: list[tu
     trace = table.trace
     assert trace is not None
     if early := sum(o.queued_ns for o in trace.operators):
-        text = f"{show(float(early), 'ns')} of kernels launched before the trace count in shares of the operators with equal kernel, grid and block, not in their calls and times"
+        text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]

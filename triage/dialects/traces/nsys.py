@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
-from triage.capture.capture import Column, Quality, Table
+from triage.capture.capture import Column, Quality
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
@@ -19,7 +18,6 @@ from triage.dialects.nvidia import ncu_names
 from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
-from triage.ground.kernel_names import is_collective, kernel
 from triage.schema import normal
 
 # report -> (columns it must have, columns it must not have), by bare header without unit; the first that fits.
@@ -223,20 +221,3 @@ them and lists the counters to collect with Nsight Compute next."""
 def collect(metrics: list[str]) -> str:
     """Nsight Systems has no counters: the Nsight Compute command that collects the metrics."""
     return ncu_names.collect(metrics)
-
-
-def collect_one(table: Table) -> Callable[[list[str]], str] | None:
-    """The same for one launch of the longest kernel: replaying all takes hours, and a replayed collective waits for ever.
-
-    None where all kernels are collectives, or rows are no kernels.
-    """
-    kinds = table.kinds if table.kinds is not None else np.array(["compute"] * len(table), dtype=object)
-    fit = np.array([k == "compute" and not is_collective(str(n)) for k, n in zip(kinds, table.names, strict=True)])
-    if not fit.any():
-        return None
-    row = int(np.argmax(np.where(fit, np.nan_to_num(table.columns["gpu.time"].values), -1.0)))
-    function = shlex.quote(kernel(str(table.names[row])).partition("<")[0])
-    calls = table.columns.get("frame.calls")
-    skip = int(calls.values[row]) // 2 if calls is not None and calls.values[row] > 0 else 0
-    one = f"ncu --kernel-name {function} --launch-skip {skip} --launch-count 1 "
-    return lambda metrics: collect(metrics).replace("ncu ", one, 1)

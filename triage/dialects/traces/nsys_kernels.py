@@ -106,7 +106,6 @@ def read(source: Source, options: Options) -> Table:
     if "nvtx range" in low:
         table.paths = grid.texts[low.index("nvtx range")]
     table.kinds = _kinds(table.names, best.report)
-    table.collect = nsys.collect_one(table)
     used = {name, *times.values(), calls, *shapes.values(), *texts}
     table.unmapped = [h for i, h in enumerate(best.headers) if i not in used]
     table.notes.append(f"nsys stats report {best.report}: times without counters")
