@@ -18,8 +18,6 @@ from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
 
-_COLLECTIVE = ("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait", "collectives.excess")
-
 
 def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
     """Turn undiagnosed kernels of roots among what fired on the whole capture into what is to fix, or suspected."""
@@ -81,14 +79,15 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     copies, paged = (
         frozenset(trace.names[i] for i in np.unique(ops.name[m]).tolist()) for m in (bus, bus & ops.pageable)
     )
-    talking = _talking(trace.names)
+    talking = frozenset(n for n in trace.names if is_collective(n))
     return out | {
-        **dict.fromkeys(_COLLECTIVE, talking),
+        **dict.fromkeys(("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait"), talking),
         "operators.fp32": out["operators.fp32"] | fp32,
         "operators.layout": layout,
         "timeline.pageable_alone": paged,
         "timeline.bus_alone": copies,
         "timeline.hideable": copies,
+        "collectives.excess": talking,
     }
 
 
@@ -96,11 +95,7 @@ def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
     """The same of captures without operators, which only names of kernels tell."""
     every = sorted(set(map(str, capture.names)))
     out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture).items()}
-    return out | {"frame.communication": _talking(every)}
-
-
-def _talking(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(n for n in map(str, names) if is_collective(n))
+    return out | {"frame.communication": frozenset(n for n in every if is_collective(n))}
 
 
 def _mostly(mine: Iterable[Operator], every: Iterable[Operator]) -> frozenset[str]:

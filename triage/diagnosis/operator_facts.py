@@ -73,7 +73,7 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
         "operators.fp32": max(
             _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(peaks), frame_ns)
         ),
-        **_fp32_peak(peaks),
+        **_fp32_peaks(peaks),
         "operators.layout": _by_kernel(trace, LAYOUT_RE, frame_ns),
     }
     if not (shaped := _shaped(trace)):
@@ -158,7 +158,7 @@ def _fp32(trace: Trace, peaks: Peaks | None) -> list[Operator]:
     ]  # fmt: skip
 
 
-def _fp32_peak(peaks: Peaks | None) -> Facts:
+def _fp32_peaks(peaks: Peaks | None) -> Facts:
     if peaks is None or not peaks.fp32_tflops or not peaks.fp16_tensor_tflops:
         return {}
     ratio = peaks.fp32_tflops / peaks.fp16_tensor_tflops
