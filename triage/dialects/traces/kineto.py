@@ -74,6 +74,7 @@ class Columns:
     def __init__(self) -> None:
         self.rows = 0
         self.odd = 0
+        self.messages: dict[int, Message] = {}
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
         self.gpus: dict[int | str, int] = {}
@@ -86,7 +87,6 @@ class Columns:
         self.signatures: list[tuple[str, Row]] = []
         self.names: dict[str, int] = {}
         self.groups: dict[int, str] = {}
-        self.messages: dict[int, Message] = {}
         self._known: dict[tuple[str, ...], int] = {}
 
     def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
