@@ -136,7 +136,7 @@ TITLES: list[tuple[dict[str, str], dict[str, str]]] = [
     ({"vendor": "nvidia", "work": "graphics"}, {"vram-bandwidth": "VRAM bandwidth-bound", "launch-rate": "Warp-launch-bound"}),
     ({"vendor": "nvidia", "api": "cuda", "link": "NVLink-C2C"}, {"bus-traffic": "NVLink-C2C-transfer-bound"}),
     ({"vendor": "amd", "arch": "gfx942", "api": "hip", "link": "Infinity Fabric"}, {"bus-traffic": "Infinity-Fabric-transfer-bound", "launch-rate": "Wave-launch-bound", "fp32-bound": "VALU-bound", "vram-bandwidth": "DRAM bandwidth-bound"}),
-    ({"vendor": "amd", "arch": "gfx1100", "work": "graphics"}, {"matrix-underfed": "Starved WMMA units", "vram-bandwidth": "DRAM bandwidth-bound"}),
+    ({"vendor": "amd", "arch": "gfx1100", "work": "graphics"}, {"matrix-underfed": "Underused WMMA units", "vram-bandwidth": "DRAM bandwidth-bound"}),
     ({"vendor": "intel", "arch": "xe-hpg"}, {"launch-rate": "Thread-dispatch-bound", "ordered-retirement": "In-order pixel-thread retirement", "fp32-bound": "Vector-engine-bound", "matrix-bound": "XMX-bound"}),
     ({"vendor": "intel", "arch": "gen12"}, {"sm-tex-interface": "Subslice-sampler interface saturated"}),
     ({"vendor": "apple", "api": "metal"}, {"shared-memory-traffic": "Threadgroup-memory bandwidth-bound", "fp32-bound": "ALU-bound"}),

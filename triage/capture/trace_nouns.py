@@ -128,6 +128,15 @@ class Step:
         return self.end - self.start
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one collective moves. collective: its name as the library writes it; bytes: of the larger of its two buffers; ranks: that take part."""
+
+    collective: str
+    bytes: int
+    ranks: int
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything a reader knows of the time between the work.
@@ -138,7 +147,7 @@ class Trace:
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
     framework's profiler, in order; optimizer: the optimizer's part of them. loading: starts and ends of the host's waits for a data loader; loads_itself: True
     where the loader has no workers, so that the waiting thread does the work. rank: of the process in its job. groups:
-    row of a collective -> the ranks that take part.
+    row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
     """
 
     operations: Operations
@@ -155,6 +164,7 @@ class Trace:
     loads_itself: bool = False
     rank: int | None = None
     groups: dict[int, str] = field(default_factory=dict)
+    messages: dict[int, Message] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +210,7 @@ class DeviceTimeline:
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
     memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
-    that they load code. wait_ns: time in collectives
+    that they load code. comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
     beyond that of the device that came to them last. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
     """
@@ -251,6 +261,7 @@ class DeviceTimeline:
     optimizer_host_ns: int = 0
     slow_launch_ns: int = 0
     collective_ns: int = 0
+    comm_in_line_ns: int = 0
     wait_ns: int = 0
     lanes: dict[str, list[float]] = field(default_factory=dict)
 

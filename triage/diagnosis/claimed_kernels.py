@@ -11,17 +11,19 @@ from triage.capture.arrays import Codes
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.devices import Peaks
-from triage.diagnosis import operator_facts
+from triage.diagnosis import kernel_facts, operator_facts
+from triage.diagnosis.operator_roofs import PRODUCTS, roof_share
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
-from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
+from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
 
 
 def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
     """Turn undiagnosed kernels of roots among what fired on the whole capture into what is to fix, or suspected."""
-    if capture.table.trace is None:
-        return
+    trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
+    if fed := _at_roof(trace, peaks, operator_facts.GOOD_PRODUCT):
+        verdict[np.isin(capture.names.astype(str), sorted(fed)) & (verdict == NOT_DIAGNOSED)] = AT_LIMIT
     roots = [
         row.rule[0]
         for cause, row in whole.rows.items()
@@ -29,7 +31,9 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     ]
     if not roots:
         return
-    names = _names(capture.table.trace, capture.device.peaks if capture.device else None)
+    names = _by_name(capture)
+    for metric, found in (_names(trace, peaks) if trace else {}).items():
+        names[metric] = found or names.get(metric, frozenset())
     for rule in sorted(roots, key=lambda rule: bool(index.is_suspect[rule])):
         mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
         if mine:
@@ -38,12 +42,29 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
 
 
 def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[str]:
-    """Names of kernels of whose time at least half is explained by nothing, or stays when their own item is fixed."""
+    """Names of kernels of whose time at least half is explained by nothing, or stays when their own item is fixed.
+
+    Products of a library at half of their roof and more are none: counters of its kernels change nothing.
+    """
     names, place = np.unique(capture.names.astype(str), return_inverse=True)
     own = np.nan_to_num(capture.self_ns)
     stays = np.where(leaders.cause >= 0, 1 - np.nan_to_num(leaders.likely), verdict == NOT_DIAGNOSED)
     dark = np.bincount(place, own * stays, len(names))
-    return frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
+    found = frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
+    peaks = capture.device.peaks if capture.device else None
+    return found - _at_roof(capture.table.trace, peaks, operator_facts.SLOW_PRODUCT)
+
+
+def _at_roof(trace: Trace | None, peaks: Peaks | None, least: float) -> frozenset[str]:
+    """Kernels of products whose rates are known, and together at least this share of their roof."""
+    if trace is None or peaks is None:
+        return frozenset()
+    used, reached = Counter[str](), Counter[str]()
+    for o in trace.operators:
+        share = roof_share(o, peaks) or 0.0 if o.kind in PRODUCTS else 0.0
+        used.update(dict.fromkeys(o.kernels[:1], o.all_ns))
+        reached.update(dict.fromkeys(o.kernels[:1], int(share * o.all_ns)))
+    return frozenset(name for name, ns in used.items() if ns and reached[name] >= least * ns)
 
 
 def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
@@ -62,7 +83,15 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
         "timeline.pageable_alone": paged,
         "timeline.bus_alone": copies,
         "timeline.hideable": copies,
+        "collectives.excess": talking,
     }
+
+
+def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
+    """The same of captures without operators, which only names of kernels tell."""
+    every = sorted(set(map(str, capture.names)))
+    out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture).items()}
+    return out | {"frame.communication": frozenset(n for n in every if is_collective(n))}
 
 
 def _mostly(mine: Iterable[Operator], every: Iterable[Operator]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from triage.derive import View
 from triage.diagnosis import ranking
 from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.firings import Ledger, untimed
-from triage.diagnosis.frame_facts import frame_capture
+from triage.diagnosis.frame_facts import frame_capture, without_units
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
@@ -38,7 +38,6 @@ MIN_BLOCK_WORKLOADS = 10_000
 KEEP_FACTS_UP_TO = 2_000  # workloads of a capture up to which a pass keeps its results, for the entries
 HEAP_BYTES = 31 << 20  # bytes; without it a million workloads fault in 90,000 pages, with it 20,000
 LIST_ALL_UP_TO = 5_000  # findings that are all listed without --top
-SHAPES = ("gpu.time", "launch.", "device.", "frame.", "copy.")  # metrics of traces and summaries, which name no unit
 DEFAULT_LISTED = 1_000  # the best of more findings, listed without --top
 
 
@@ -115,7 +114,7 @@ class Diagnoser:
             known = found if view is every else None
         led = np.flatnonzero((limiter == 0) & (leaders.cause >= 0))
         assumed = self.cause_index.limiter[leaders.cause[led]]
-        if _without_units(capture):  # launch shapes tell whether a grid is small, and nothing of any unit
+        if without_units(capture):  # launch shapes tell whether a grid is small, and nothing of any unit
             assumed = np.where(assumed == code("small-grid"), assumed, code("unknown"))
         limiter[led] = assumed
         time = np.nan_to_num(capture.self_ns)
@@ -124,9 +123,9 @@ class Diagnoser:
         if self.frame:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
-        if capture.timeline is not None:
+        if capture.timeline is not None or without_units(capture):
             from triage.capture.timeline.targets import next_step
-            from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces need it
+            from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces and summaries need it
 
             settle(verdict, capture, whole, self.cause_index, self.book)
             if capture.table.trace is not None and capture.table.trace.command is not None:
@@ -170,9 +169,3 @@ def _left_out(items: Sequence[Item], kept: Sequence[Item], fewer: int, total: in
     ns = float(np.nansum([i.saved_ns for i in left]))
     saved = f" ({show(ns, 'ns')})" if ns else ""
     return [f"{len(left):,} of {plural(len(items), 'item')}{saved} and {findings}: {' '.join(chosen)}"]
-
-
-def _without_units(capture: Capture) -> bool:
-    """True for exports of kernels by time and launch shape alone: no unit was measured."""
-    kernels = capture.input.tells.get("work") == "compute"
-    return kernels and all(m.startswith(SHAPES) for m in capture.table.columns)

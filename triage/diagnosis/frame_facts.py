@@ -27,6 +27,7 @@ from triage.reading.pass_tree import DRAW, MAX_PASS_RANGES
 from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
+SHAPES = ("gpu.time", "launch.", "device.", "frame.", "copy.")  # metrics of traces and summaries, which name no unit
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
 ORDERED = 0.001  # part of the frame below which a pass is not looked at as a producer or consumer
 TRIED = 500  # pairs whose order is looked at
@@ -69,12 +70,20 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
                 from triage.diagnosis.step_facts import step_facts
 
                 known |= step_facts(capture.table.trace, total)
+            if capture.table.trace is not None and capture.table.trace.messages:
+                from triage.diagnosis.collective_facts import collective_facts
+
+                known |= collective_facts(capture.table.trace, total, capture.device.bus if capture.device else None)
             if capture.table.trace is not None and capture.table.trace.operators:
                 from triage.diagnosis.operator_facts import operator_facts
 
                 peaks = capture.device.peaks if capture.device else None
                 known |= operator_facts(capture.table.trace, peaks, total, _sms(capture))
             del known["frame.uncovered"]  # what lies between the work is known by its causes
+        if without_units(capture):  # elsewhere the counters of a kernel say more
+            from triage.diagnosis.kernel_facts import kernel_facts  # only traces and summaries need it
+
+            known = kernel_facts(capture, own, total) | known
     # a time of 0 is a missing one, never a fact
     if total <= 0:
         known.pop("frame.time")
@@ -94,6 +103,12 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         members=None,
         collectable=capture.collectable | frozenset(known),
     )
+
+
+def without_units(capture: Capture) -> bool:
+    """True for exports of kernels by time and launch shape alone: no unit was measured."""
+    kernels = capture.input.tells.get("work") == "compute"
+    return kernels and all(m.startswith(SHAPES) for m in capture.table.columns)
 
 
 def _sms(capture: Capture) -> int:

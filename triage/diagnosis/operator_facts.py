@@ -6,7 +6,7 @@ Nothing is said of an operator without shapes, and no roof of a device whose pea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from triage.diagnosis.operator_roofs import (
 )
 from triage.diagnosis.tile_waste import tiling
 from triage.ground.kernel_names import kernel
-from triage.ground.phrasing import first_of, whole_percent
+from triage.ground.phrasing import first_of, percent, whole_percent
 from triage.ground.units import show
 
 Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
@@ -118,7 +118,9 @@ def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
     }
     if peaks is not None:
         rest = _rest(trace, found)
-        found["operators.product_excess"] = [o for o, share in _fed(rest, peaks).items() if share < SLOW_PRODUCT]
+        slow = [o for o, share in _fed(rest, peaks).items() if share < SLOW_PRODUCT]
+        found["operators.product_excess"] = [o for o in slow if o.kind != "attention"]
+        found["operators.attention_excess"] = [o for o in slow if o.kind == "attention"]
         found["operators.elementwise_excess"] = [o for o, share in _moving(rest, peaks).items() if share < SLOW_BYTES]
     return found
 
@@ -267,22 +269,32 @@ def _roofs(rest: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
         fed = _fed(rest, peaks)
         longest = max(fed, key=lambda o: o.ns, default=None)
         out["operators.product_roof"] = (fed[longest], _title(longest)) if longest else (1.0, "no long product")
-        slow = [o for o, share in fed.items() if share < SLOW_PRODUCT]
-        out["operators.product_excess"] = (
-            sum(o.all_ns * (1 - fed[o] / GOOD_PRODUCT) for o in slow) / frame_ns,
-            "; ".join(f"{_title(o)}: {fed[o]:.0%} of its roof" for o in slow[:3]) or "none below half of its roof",
-        )
-        most = sum(o.all_ns * (1 - fed[o]) for o in slow) / frame_ns
-        out["operators.product_most"] = (most, "time of each x (1 - share of its roof)")
-        attention = [o for o in slow if o.kind == "attention"]
-        out["operators.slow_attention"] = _share(attention, frame_ns)
+        for what, mine in (
+            ("product", [o for o in fed if o.kind != "attention"]),
+            ("attention", [o for o in fed if o.kind == "attention"]),
+        ):
+            if mine or what == "product":
+                out |= _slow(what, {o: fed[o] for o in mine}, frame_ns)
     moving = _moving(rest, peaks)
     slow = [o for o, share in moving.items() if share < SLOW_BYTES]
     out["operators.elementwise_excess"] = (
         sum(o.all_ns * (1 - moving[o] / GOOD_BYTES) for o in slow) / frame_ns,
-        "; ".join(f"{_title(o)}: {moving[o]:.0%} of the DRAM peak" for o in slow[:3]) or "none far below the DRAM peak",
+        "; ".join(f"{_title(o)}: {percent(moving[o])} of the DRAM peak" for o in slow[:3])
+        or "none far below the DRAM peak",
     )
     return out
+
+
+def _slow(what: str, shares: Mapping[Operator, float], frame_ns: float) -> Facts:
+    """Time of the operators below half of their roof, above that at the rate of good libraries and above the roof."""
+    slow = [o for o, share in shares.items() if share < SLOW_PRODUCT]
+    text = "; ".join(f"{_title(o)}: {percent(shares[o])} of its roof" for o in slow[:3])
+    excess = sum(o.all_ns * (1 - shares[o] / GOOD_PRODUCT) for o in slow) / frame_ns
+    most = sum(o.all_ns * (1 - shares[o]) for o in slow) / frame_ns
+    return {
+        f"operators.{what}_excess": (excess, text or "none below half of its roof"),
+        f"operators.{what}_most": (most, "time of each x (1 - share of its roof)"),
+    }
 
 
 def _half_types(products: Sequence[Operator], peaks: Peaks | None, frame_ns: float) -> Facts:
@@ -322,8 +334,7 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
-        f"{_title(o)}: {show(float(o.all_ns), 'ns')}" + ("" if o.queued_ns else f" in {o.calls:,}")
-        for o in sorted(operators, key=lambda o: -o.all_ns)
+        f"{_title(o)}: {show(float(o.ns), 'ns')} in {o.calls:,}" for o in sorted(operators, key=lambda o: -o.all_ns)
     ]
     return first_of(shown, 3, "; ", "; ") or "none"
 

@@ -18,6 +18,7 @@ from triage.diagnosis.collectability import bare, could_decide
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import Limits, judge
+from triage.diagnosis.one_kernel import PROFILER, one_kernel
 from triage.diagnosis.root_causes import CauseTable, Fired
 from triage.ground.columns import anywhere
 from triage.ground.method import LOW
@@ -252,7 +253,14 @@ class Outcomes:
         """The command or step that collects metrics with this profiler; "" where the capture was made with it."""
         made_with = self.capture.table.made_with
         new = [m for m in metrics if self._command([m]) not in made_with] if made_with else metrics
-        return self._command(new) if new else ""
+        command = self._command(new) if new else ""
+        if not command.startswith(PROFILER) or "--kernel-name" in command:
+            return command
+        return f"{PROFILER}{self._one_kernel}{command.removeprefix(PROFILER)}"
+
+    @cached_property
+    def _one_kernel(self) -> str:
+        return one_kernel(self.capture)
 
     def _command(self, metrics: list[str]) -> str:
         if self.capture.collect is not None:

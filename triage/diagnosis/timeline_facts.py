@@ -44,6 +44,10 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
             total(lambda d: d.exposed_comm_ns) / frame_ns,
             _each(devices, lambda d: d.exposed_comm_ns),
         ),
+        "timeline.comm_in_line": (
+            total(lambda d: d.comm_in_line_ns) / frame_ns,
+            _each(devices, lambda d: d.comm_in_line_ns),
+        ),
         "timeline.comm_hideable": (
             total(lambda d: min(d.exposed_comm_ns, d.compute_ns - (d.comm_ns - d.exposed_comm_ns))) / frame_ns,
             "the shorter of exposed communication and compute beside none",

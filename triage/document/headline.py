@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triage.document.entries import FrameEntry, Result
+from triage.document.bundle import column
+from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged
 from triage.document.timeline_summary import TimelineEntry, length, timeline
@@ -34,7 +35,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
             return f"{count}; no findings."
         most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
         return f"{count}: findings ranked by share of each {item}.{most}"
-    text = _span(frame, item)
+    text = _span(doc, item)
     if any("isolated" in c for c in doc["captures"]):
         text += ", replayed one by one (no frame time)"
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
@@ -48,7 +49,9 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         if once > saved:  # more than all that comes back from run to run
             name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
             text += f", {lower_first(name)} {show(once, 'ns')} once per run"
-        share = f"{show(saved, 'ns')} ({percent(saved / total)})"
+        # of several devices the time and its share are of all of them together, as is the time before
+        many = " of it" if len(frame["timeline"] or ()) > 1 else ""
+        share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
         if is_insignificant(first):
             return f"{text}. Nothing significant to fix; small items: {share}."
         return f"{text}, ~{share} recoverable. Start with {lower_first(first['title'])}{_place(first)}."
@@ -74,11 +77,14 @@ def _without_items(doc: Result) -> str:
     return f"{title}; at hardware limit" if title else "At hardware limit"
 
 
-def _span(frame: FrameEntry, item: str) -> str:
-    """`14.2 ms in 76 markers`; of a trace `2 devices over 220 ms, device 0 busy 60 %, device 1 11 %; 246 ms device time`."""
+def _span(doc: Result, item: str) -> str:
+    """`14.2 ms in 76 markers`, `56.1 s in 40,605 launches of 175 kernels`; of a trace `2 devices over 220 ms, device 0 busy 60 %, device 1 11 %; 246 ms device time`."""
+    frame = doc["frame"]
     t = timeline(frame)
     if t is None:
-        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {plural(frame['workloads'], item)}"
+        names, calls = plural(frame["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
+        launches = f"{plural(int(calls), 'launch')} of " if item == "kernel" and calls > frame["workloads"] else ""
+        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {launches}{names}"
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"

@@ -72,7 +72,7 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
                 "dims": o.dims,
                 "calls": o.calls,
                 "total_ns": o.ns,
-                "share": number(o.all_ns / busy, 4) if busy else None,
+                "share": number(o.ns / busy, 4) if busy else None,
                 "flops": o.flops,
                 "bytes": o.bytes,
                 "B": o.batch or None,

@@ -159,7 +159,7 @@ def _holds_nothing(table: Table) -> Masks:
 
 def _short_ranges(table: Table) -> list[Quality]:
     column = table.columns.get("gpu.time")
-    if column is None or table.trace is not None:  # a timeline holds no counters
+    if column is None or table.trace is not None or not _counts(table):
         return []
     short = (column.values > 0) & (column.values < TINY_NS)
     count = int(short.sum())
@@ -173,6 +173,11 @@ def _short_ranges(table: Table) -> list[Quality]:
             int(np.argmax(short)),
         )
     ]
+
+
+def _counts(table: Table) -> bool:
+    """True where some column is a counter: times, calls and launch shapes are none, and no start-up falsifies them."""
+    return any(not m.startswith(("gpu.time", "frame.", "launch.", "device.")) for m in table.columns)
 
 
 def _locked_clock(table: Table) -> list[Quality]:

@@ -12,6 +12,7 @@ from triage.rendering.escape import clean
 from triage.rendering.phrases import time
 
 WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
+EVEN = 1.02  # of the median: a step that takes so little more is no slow one
 MIN_OUTSIDE_SHARE = 0.01  # of the trace: less time before or after a device's work is not worth words
 
 
@@ -27,20 +28,23 @@ def device(d: DeviceEntry) -> str:
     outside = [(d["before_ns"], "before its first work"), (d["after_ns"], "after its last")]
     shown = [f"{time(ns)} {where}" for ns, where in outside if ns >= MIN_OUTSIDE_SHARE * whole]
     gaps = plural(d["gap_count"], "gap")
-    busy = f"busy {percent(d['busy_ns'] / whole if whole else 0)} of {time(whole)}, idle {time(whole - d['busy_ns'])}"
-    return f"{busy}: {', '.join([time(d['idle_ns']) + ' in ' + gaps, *shown])}" if shown else f"{busy} in {gaps}"
+    busy = f"busy {percent(d['busy_ns'] / whole if whole else 0)} of {time(whole)}, idle "
+    inside = f"{time(d['idle_ns'])} in {gaps}"
+    return f"{busy}{time(whole - d['busy_ns'])}: {', '.join([inside, *shown])}" if shown else busy + inside
 
 
 def steps(entries: Sequence[StepEntry] | None) -> str:
-    """`5 steps: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
+    """`5 steps on the device: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
     if not entries:
         return ""
     from statistics import median  # takes milliseconds to import, and only traces have steps
 
     worst = max(entries, key=lambda e: e["ns"])
     if len(entries) == 1:
-        return f"1 step: {clean(worst['name'])} {time(worst['ns'])}"
-    return f"{len(entries):,} steps: median {time(median(e['ns'] for e in entries))}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+        return f"1 step on the device: {clean(worst['name'])} {time(worst['ns'])}"
+    usual = median(e["ns"] for e in entries)
+    slowest = f"slowest {clean(worst['name'])} {time(worst['ns'])}" if worst["ns"] > EVEN * usual else "none slower"
+    return f"{len(entries):,} steps on the device: median {time(usual)}, {slowest}"
 
 
 def ranks(entries: Sequence[RankEntry] | None) -> str:

@@ -177,6 +177,9 @@ def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, start: Ind
     both, copies = union(start[kind != COPY], end[kind != COPY]), union(start[kind == COPY], end[kind == COPY])
     made.compute_ns, made.comm_ns = compute.length, comm.length
     made.exposed_comm_ns = comm.length - comm.shared(compute)
+    stream = trace.operations.stream[rows]
+    in_line = comm_rows & np.isin(stream, stream[(kind == KERNEL) & ~comm_rows])
+    made.comm_in_line_ns = int((end - start)[in_line].sum())
     made.exposed_copy_ns = copies.length - copies.shared(both)
 
 

@@ -103,7 +103,7 @@ def read(source: Source, options: Options) -> Table:
     vendor = "intel" if intel or xpu else "amd" if amd else "nvidia"
     table.tells = {"vendor": vendor, "api": _APIS[vendor]}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
-    table.trace.rank, table.trace.groups = _rank(rows.head), columns.groups
+    table.trace.rank, table.trace.groups, table.trace.messages = _rank(rows.head), columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
@@ -267,7 +267,7 @@ def _say(
     trace = table.trace
     assert trace is not None
     if early := sum(o.queued_ns for o in trace.operators):
-        text = f"{show(float(early), 'ns')} of kernels launched before the trace count in shares of the operators with equal kernel, grid and block, not in their calls and times"
+        text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]

@@ -30,6 +30,11 @@ class Details(msgspec.Struct, gc=False):
     types: Any = msgspec.field(default=None, name="Input type")
     plain: Any = msgspec.field(default=None, name="Concrete Inputs")
     strides: Any = msgspec.field(default=None, name="Input Strides")
+    collective: Any = msgspec.field(default=None, name="Collective name")
+    sent: Any = msgspec.field(default=None, name="In msg nelems")
+    received: Any = msgspec.field(default=None, name="Out msg nelems")
+    members: Any = msgspec.field(default=None, name="Group size")
+    dtype: Any = None
 
 
 class Event(msgspec.Struct, gc=False):

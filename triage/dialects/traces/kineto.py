@@ -29,12 +29,13 @@ from triage.capture.trace_nouns import (
     SET,
     TO_DEVICE,
     Calls,
+    Message,
     Operations,
     Step,
     Trace,
     way_of,
 )
-from triage.dialects.traces import xla_rows
+from triage.dialects.traces import operator_work, xla_rows
 from triage.dialects.traces.event import Details, Event
 from triage.dialects.traces.typed_rows import TypedRows
 
@@ -80,6 +81,7 @@ class Columns:
     def __init__(self) -> None:
         self.rows = 0
         self.odd = 0
+        self.messages: dict[int, Message] = {}
         self.categories: Counter[str] = Counter()
         self.processes: set[str] = set()
         self.gpus: dict[int | str, int] = {}
@@ -150,6 +152,9 @@ class Columns:
         stream = event.tid if args.stream is None else args.stream
         if type(args.peers) is str:
             self.groups[len(self.work)] = args.peers[:200]
+        if type(args.collective) is str and type(args.members) is int:
+            size = max(_whole(args.sent, 0), _whole(args.received, 0)) * operator_work.size_of(str(args.dtype))
+            self.messages[len(self.work)] = Message(args.collective[:40], size, args.members)
         self.work.append(
             (
                 start, length, kind, self._process(event, args), max(_whole(device, 0), 0), _whole(stream, 0), _correlation(args), _external(args),

@@ -1,0 +1,94 @@
+"""How fast collectives move their bytes, and what names of kernels tell where no operators are recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triage.api import diagnose
+from triage.capture.trace_nouns import Message
+from triage.diagnosis import collective_facts
+
+H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}
+FLASH = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>, false>(Flash_fwd_params)"
+ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, Array>(int, T1, T2)"
+ALL_GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevComm *, unsigned long, ncclWork *)"
+
+
+@pytest.mark.parametrize(
+    ("message", "on_the_link"),
+    [
+        (Message("allreduce", 800, 8), 1400),
+        (Message("_allgather_base", 800, 8), 700),
+        (Message("_reduce_scatter_base", 800, 4), 600),
+        (Message("broadcast", 800, 8), 800),
+        (Message("allreduce", 800, 1), 0),
+        (Message("send", 800, 8), 0),
+    ],
+)
+def test_the_bus_carries_what_nccl_tests_count(message: Message, on_the_link: float) -> None:
+    assert collective_facts._on_link(message) == on_the_link
+
+
+def _trace(path: Path, lasts_us: float, stream: int) -> Any:
+    """Thirty steps of a kernel and an all-reduce of 16 MiB over 8 ranks behind it."""
+    words = {"Collective name": "allreduce", "In msg nelems": 8 << 20, "Out msg nelems": 8 << 20, "Group size": 8, "dtype": "BFloat16"}  # fmt: skip
+    rows, free = [], 100.0
+    for _ in range(30):
+        for name, lasts, args in (("own_kernel", 1000.0, {"stream": 7}), ("ncclDevKernel_Generic", lasts_us, {"stream": stream, **words})):  # fmt: skip
+            rows.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": free, "dur": lasts, "args": {"device": 0, **args}})  # fmt: skip
+            free += lasts + 1
+    path.write_text(json.dumps({"deviceProperties": [H100], "traceEvents": rows}))
+    return diagnose(str(path)).to_dict()
+
+
+def test_a_slow_collective_is_the_item_and_not_its_overlap(tmp_path: Path) -> None:
+    found = _trace(tmp_path / "slow.json", 8000.0, 9)
+    first = found["todo"][0]
+    assert first["cause"] == "slow-collectives"
+    assert "16.8 MB over 8 ranks" in first["message"]
+    assert "3.67 GB/s" in first["message"]
+
+
+def test_a_collective_at_the_rate_of_links_is_only_exposed(tmp_path: Path) -> None:
+    fine = _trace(tmp_path / "fine.json", 200.0, 9)
+    assert {f["cause"] for f in fine["findings"]} >= {"exposed-communication"}
+    assert "slow-collectives" not in {f["cause"] for f in fine["findings"]}
+
+
+@pytest.mark.parametrize(("stream", "said"), [(7, True), (9, False)])
+def test_a_stream_of_its_own_is_advised_where_it_has_none(tmp_path: Path, stream: int, said: bool) -> None:
+    found = _trace(tmp_path / "trace.json", 200.0, stream)
+    advice = str([f for f in found["findings"] if f["rule"] == "FRM061"])
+    assert ("a stream of their own" in advice) is said
+
+
+def _summary(path: Path, *kernels: tuple[str, int, int]) -> Any:
+    lines = ["Time (%),Total Time (ns),Instances,Avg (ns),Name"]
+    total = sum(ns for _, ns, _ in kernels)
+    lines += [f'{100 * ns / total:.1f},{ns},{n},{ns / n},"{name}"' for name, ns, n in kernels]
+    path.write_text("\n".join(lines) + "\n")
+    return diagnose(str(path)).to_dict()
+
+
+def test_names_of_a_summary_tell_attention_and_passes(tmp_path: Path) -> None:
+    found = _summary(
+        tmp_path / "sum_cuda_gpu_kern_sum.csv",
+        (FLASH, 50_000_000, 10),
+        (ADD, 30_000_000, 600),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32", 20_000_000, 10),
+    )
+    assert [f["rule"] for f in found["findings"]] == ["FRM082", "FRM068"]
+    assert found["findings"][0]["gain"]["share"] == pytest.approx(0.5 / 3, rel=0.01)
+
+
+def test_only_one_kernel_is_profiled_beside_collectives(tmp_path: Path) -> None:
+    found = _summary(tmp_path / "cuda_gpu_kern_sum.csv", (ALL_GATHER, 80_000_000, 8), ("gemm_kernel", 20_000_000, 100))
+    assert found["frame"]["unjudged_collect"].startswith(
+        "ncu --kernel-name gemm_kernel --launch-skip 50 --launch-count 1 "
+    )
+    assert found["frame"]["time_by_verdict"]["suspect"] == 80_000_000
+    assert not [q for q in found["quality"] if q["check"] == "short-range"]

@@ -1,0 +1,68 @@
+"""Facts that traces with operators take from these, from the names of kernels: for databases and summaries without operators.
+
+A name tells what a kernel of a known library does, not on what: shares of time are known, rates are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from triage.capture.arrays import Floats
+from triage.capture.capture import Capture
+from triage.ground.kernel_names import kernel
+from triage.ground.kernel_owners import owner_of
+from triage.ground.units import show
+
+Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
+# the second version of Dao's library: the first names its kernels fmha_*, the third FlashAttnFwdSm90
+_FLASH_2_RE = re.compile(r"\bflash_(?:fwd|bwd)_\w*kernel")
+_HOPPER_RE = re.compile(r"sm90_|\bnvjet_")  # kernels of libraries for sm_90 and newer
+# Shah et al., FlashAttention-3: 1.5 to 2.0 times the speed of FlashAttention-2 on H100
+FASTER, FASTEST = 1.5, 2.0
+
+
+def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
+    """All facts of kernels by their names; own: time of each workload."""
+    launched = capture.kinds == "compute"
+    if capture.input.tells.get("work") != "compute" or frame_ns <= 0 or not launched.any():
+        return {}
+    names, place = np.unique(capture.names[launched].astype(str), return_inverse=True)
+    time = np.bincount(place, own[launched], len(names))
+    calls = np.bincount(place, np.maximum(capture.calls[launched], 1), len(names))
+    out: Facts = {}
+    for metric, test in tests(capture).items():
+        mine = np.flatnonzero([bool(test(n)) for n in names])
+        longest = mine[np.argsort(-time[mine], kind="stable")[:2]]
+        text = "; ".join(f"{kernel(names[i])}: {show(float(time[i]), 'ns')} in {calls[i]:,.0f}" for i in longest)
+        out[metric] = (min(float(time[mine].sum() / frame_ns), 1.0), text or "no such kernel")
+        if metric == "operators.elementwise":
+            out["operators.elementwise_calls"] = (float(calls[mine].sum()), text)
+    flash, text = out.pop("operators.attention_excess")
+    text += f", FlashAttention-2; FlashAttention-3 is {FASTER} to {FASTEST:g} times as fast on Hopper" if flash else ""
+    return out | {
+        "operators.attention_excess": (flash * (1 - 1 / FASTER), text),
+        "operators.attention_most": (flash * (1 - 1 / FASTEST), text),
+    }
+
+
+def tests(capture: Capture) -> dict[str, Callable[[str], object]]:
+    """Metric -> what a kernel's name passes whose time it is a share of."""
+    arch = capture.device.arch if capture.device else ""
+    hopper = arch == "sm_90" or (not arch and any(_HOPPER_RE.search(str(n)) for n in capture.names))
+    return {
+        "operators.elementwise": _is_pass,
+        "operators.attention_excess": _FLASH_2_RE.search if hopper else _never,
+    }
+
+
+def _is_pass(name: str) -> bool:
+    """True for kernels of PyTorch that read and write whole tensors, element by element."""
+    owner = owner_of(name)
+    return owner is not None and (owner.owner, owner.family) == ("framework", "elementwise")
+
+
+def _never(_name: str) -> bool:
+    return False
