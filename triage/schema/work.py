@@ -27,6 +27,13 @@ METRICS = (
         "Bytes that a kernel must move: its inputs and outputs once, as stated with --needs or in triage.toml",
     ),
     Metric(
+        "work.argument_bytes",
+        "byte",
+        "Bytes of the argument arrays",
+        "",
+        "One element of each array that the kernel's parameters name, for each thread: what a map over arrays must move",
+    ),
+    Metric(
         "work.needed_flops",
         "count",
         "Compulsory operations",
