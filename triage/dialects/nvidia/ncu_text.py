@@ -34,6 +34,10 @@ _RULE = re.compile(r"^\s*(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
 _UNNAMED = "(unnamed kernel)"
 _TABLE = re.compile(r"^[ \t]*Section: .+\n[ \t]*-{5,}(?: -{3,})+[ \t]*$", re.MULTILINE)
 _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
+# `Duration   msecond   3.22`, `Memory [%]%   43.81`, `Avg. Active Threads Per Warp28.11`
+_CLOSED_UP = re.compile(
+    r"^\s*(?P<name>\S.*?)(?:\s{2,}(?P<unit>[A-Za-z%]\S*)|(?P<glued>%|inst))?\s*(?<![\d.,])(?P<value>\d[\d.,]*)\s*$"
+)
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
 names = ncu_names.names
@@ -89,6 +93,14 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
+def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
+    """Name, unit and value of a row; of one that ends before the column of values, as where blanks were lost, by its words."""
+    if len(line.rstrip()) > spans[-2][1]:
+        return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
+    m = _CLOSED_UP.match(line)
+    return (m["name"], m["unit"] or m["glued"] or "", m["value"]) if m else ("", "", "")
+
+
 def _parse(source: Source) -> _Log:
     """Launches, their metrics and rule texts.
 
@@ -130,12 +142,8 @@ def _parse(source: Source) -> _Log:
             speaking = -1
         elif speaking >= 0 and line.startswith("    "):
             log.rows[speaking]["rtext"] += " " + line.strip()
-        elif spans and len(line.rstrip()) > spans[0][1] - 1:  # one that ends within the first column has no value
-            name, unit, value = (
-                line[: spans[0][1]].strip(),
-                line[spans[0][1] : spans[1][1]].strip(),
-                line[spans[-2][1] :].strip(),
-            )
+        elif spans:
+            name, unit, value = _cells(line, spans)
             if name and name != "Metric Name" and value:
                 log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})
                 log.lines.append(number)
