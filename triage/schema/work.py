@@ -34,6 +34,13 @@ METRICS = (
         "One element of each array that the kernel's parameters name, for each thread: what a map over arrays must move",
     ),
     Metric(
+        "name.operand_bytes",
+        "byte",
+        "Operand load by name",
+        "high",
+        "Bytes that a library's matrix product loads at a time, as its kernel's name states them",
+    ),
+    Metric(
         "work.needed_flops",
         "count",
         "Compulsory operations",
