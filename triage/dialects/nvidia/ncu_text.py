@@ -38,6 +38,9 @@ _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 _CLOSED_UP = re.compile(
     r"^\s*(?P<name>\S.*?)(?:\s{2,}(?P<unit>[A-Za-z%]\S*)|(?P<glued>%|inst))?\s*(?<![\d.,])(?P<value>\d[\d.,]*)\s*$"
 )
+# quoted without rules: `    Memory Throughput             26.05 %`
+_QUOTED = re.compile(r"^[ \t]+(?P<name>[A-Z#]\S.*?)[ \t]{2,}(?P<value>\d[\d.,]*)(?:[ \t](?P<unit>%))?[ \t]*$", re.MULTILINE)
+_QUOTE = re.compile(r"^[ \t]*Section: .+\n" + _QUOTED.pattern.removesuffix("$").replace("P<", "P<first_"), re.MULTILINE)
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
 names = ncu_names.names
@@ -51,6 +54,8 @@ def recognise(source: Source) -> Match | None:
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if _TABLE.search(head):
         return Match(0.7, "sections of ncu's console output without the line that names the kernel")
+    if _QUOTE.search(head):
+        return Match(0.6, "sections quoted from ncu's console output, without rules or the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
     return None
@@ -95,6 +100,9 @@ def read(source: Source, options: Options) -> Table:
 
 def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
     """Name, unit and value of a row; of one that ends before the column of values, as where blanks were lost, by its words."""
+    if not spans:
+        quoted = _QUOTED.match(line)
+        return (quoted["name"], quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
     if len(line.rstrip()) > spans[-2][1]:
         return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
     m = _CLOSED_UP.match(line)
@@ -142,7 +150,7 @@ def _parse(source: Source) -> _Log:
             speaking = -1
         elif speaking >= 0 and line.startswith("    "):
             log.rows[speaking]["rtext"] += " " + line.strip()
-        elif spans:
+        elif spans or _QUOTED.match(line):
             name, unit, value = _cells(line, spans)
             if name and name != "Metric Name" and value:
                 log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})
