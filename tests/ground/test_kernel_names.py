@@ -108,8 +108,14 @@ def test_a_lambda_of_sycl_is_called_by_the_function_that_submits_it(name: str, s
 @pytest.mark.parametrize(
     ("name", "types"),
     [
-        ("vector_add(const float *, const float *, float *, int)", ("const float *", "const float *", "float *", "int")),
-        ("void apply<int (*)(int)>(Pair<int, long> *, int (*)(long)) [clone .kd]", ("Pair<int, long> *", "int (*)(long)")),
+        (
+            "vector_add(const float *, const float *, float *, int)",
+            ("const float *", "const float *", "float *", "int"),
+        ),
+        (
+            "void apply<int (*)(int)>(Pair<int, long> *, int (*)(long)) [clone .kd]",
+            ("Pair<int, long> *", "int (*)(long)"),
+        ),
         ("row_sums", ()),
         ("tick()", ()),
     ],

@@ -35,7 +35,9 @@ ELEMENT_BYTES = {
     **dict.fromkeys(("char", "signed char", "unsigned char", "bool", "uchar1", "__nv_fp8_e4m3", "__nv_fp8_e5m2"), 1),
     **dict.fromkeys(("short", "unsigned short", "half", "__half", "__nv_bfloat16", "_Float16", "char2", "uchar2"), 2),
     **dict.fromkeys(("int", "unsigned int", "float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"), 4),
-    **dict.fromkeys(("double", "long", "unsigned long", "long long", "unsigned long long", "float2", "int2", "uint2"), 8),
+    **dict.fromkeys(
+        ("double", "long", "unsigned long", "long long", "unsigned long long", "float2", "int2", "uint2"), 8
+    ),
     **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
 }
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
@@ -99,7 +101,11 @@ def _argument_bytes(view: View) -> Values:
 @lru_cache(maxsize=4096)
 def element_bytes(name: str) -> float:
     """Bytes of one element of each array that a kernel's name has among its parameters; NaN where a type is not known."""
-    arrays = [p.replace("const", "").replace("__restrict__", "") for p in parameters(name) if p.endswith(("*", "__restrict__"))]
+    arrays = [
+        p.replace("const", "").replace("__restrict__", "")
+        for p in parameters(name)
+        if p.endswith(("*", "__restrict__"))
+    ]
     words = [" ".join(a.removesuffix("*").split()) if a.count("*") == 1 else "" for a in (a.strip() for a in arrays)]
     return float(sum(ELEMENT_BYTES.get(w, np.nan) for w in words)) if words else np.nan
 

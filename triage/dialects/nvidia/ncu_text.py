@@ -36,11 +36,15 @@ _TABLE = re.compile(r"^[ \t]*Section: .+\n[ \t]*-{5,}(?: -{3,})+[ \t]*$", re.MUL
 _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 # `Duration   msecond   3.22`, `Memory [%]%   43.81`, `Avg. Active Threads Per Warp28.11`
 _CLOSED_UP = re.compile(
-    r"^\s*(?P<name>\S.*?)(?:\s{2,}(?P<unit>[A-Za-z%]\S*)|(?P<glued>%|inst))?\s*(?<![\d.,])(?P<value>\d[\d.,]*)\s*$"
+    r"^\s{1,8}(?P<name>\S.{0,80}?)(?:\s{2,90}(?P<unit>[A-Za-z%]\S{0,30})|(?P<glued>%|inst))?\s{0,90}(?<![\d.,])(?P<value>\d[\d.,]{0,30})\s{0,90}$"
 )
 # quoted without rules: `    Memory Throughput             26.05 %`
-_QUOTED = re.compile(r"^[ \t]+(?P<name>[A-Z#]\S.*?)[ \t]{2,}(?P<value>\d[\d.,]*)(?:[ \t](?P<unit>%))?[ \t]*$", re.MULTILINE)
-_QUOTE = re.compile(r"^[ \t]*Section: .+\n" + _QUOTED.pattern.removesuffix("$").replace("P<", "P<first_"), re.MULTILINE)
+_QUOTED = re.compile(
+    r"^[ \t]{1,8}(?P<name>[A-Z#]\S.{0,80}?)[ \t]{2,90}(?P<value>\d[\d.,]{0,30})(?:[ \t](?P<unit>%))?\s{0,90}$"
+)
+_QUOTE = re.compile(
+    r"^[ \t]*Section: .+\n[ \t]{1,8}[A-Z#]\S.{0,80}?[ \t]{2,90}\d[\d.,]{0,30}(?: %)?[ \t]{0,90}$", re.MULTILINE
+)
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
 names = ncu_names.names
