@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.ground.kernel_names import kernel, plain
+from triage.ground.kernel_names import kernel, parameters, plain
 from triage.rendering.escape import distinct
 
 SHORT = {
@@ -108,3 +108,22 @@ def test_shortened_names_have_room(names: list[str], most: int) -> None:
 )
 def test_a_lambda_of_sycl_is_called_by_the_function_that_submits_it(name: str, short: str) -> None:
     assert kernel(name) == short
+
+
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        (
+            "vector_add(const float *, const float *, float *, int)",
+            ("const float *", "const float *", "float *", "int"),
+        ),
+        (
+            "void apply<int (*)(int)>(Pair<int, long> *, int (*)(long)) [clone .kd]",
+            ("Pair<int, long> *", "int (*)(long)"),
+        ),
+        ("row_sums", ()),
+        ("tick()", ()),
+    ],
+)
+def test_the_types_of_the_parameters_are_split_outside_brackets(name: str, types: tuple[str, ...]) -> None:
+    assert parameters(name) == types

@@ -7,11 +7,19 @@ which fills one of them is not at its limit.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
+from triage.ground.columns import is_column
+from triage.ground.kernel_names import parameters
+
+if TYPE_CHECKING:
+    from triage.derive import View
 
 AMD_LINE = 64  # bytes of a request of the vector L1 to L2
 SECTOR = 32.0  # bytes
@@ -21,6 +29,17 @@ MAX_READ_RATIO = 1.25  # DRAM bytes read per byte that L2 loads: memory with ECC
 MAX_INPUTS = 3.5  # bytes read per byte written: three inputs of the output's size, and a small one
 MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
 MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
+ARGUMENTS_AGREE = (0.98, 1.05)  # DRAM bytes moved per byte of one element of each argument array per thread
+# CUDA C++ Programming Guide, built-in vector types; 64-bit systems
+ELEMENT_BYTES = {
+    **dict.fromkeys(("char", "signed char", "unsigned char", "bool", "uchar1", "__nv_fp8_e4m3", "__nv_fp8_e5m2"), 1),
+    **dict.fromkeys(("short", "unsigned short", "half", "__half", "__nv_bfloat16", "_Float16", "char2", "uchar2"), 2),
+    **dict.fromkeys(("int", "unsigned int", "float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"), 4),
+    **dict.fromkeys(
+        ("double", "long", "unsigned long", "long long", "unsigned long long", "float2", "int2", "uint2"), 8
+    ),
+    **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
+}
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
 
 
@@ -52,6 +71,7 @@ def _counted_once(
     written: Values,
     needed: Values,
     moved: Values,
+    arguments: Values,
 ) -> Values:
     """1 where no array is read twice: a second pass would hit L2, or read more than a few arrays of the output's size.
 
@@ -65,7 +85,29 @@ def _counted_once(
     known = ~np.isnan(loads + sectors + load_hits + read) | fills
     counted = np.where(known, np.where((once & dense) | fills, 1.0, 0.0), np.nan)
     stated = np.where(np.isnan(needed + moved), np.nan, np.where(moved <= MAX_NEED_RATIO * needed, 1.0, 0.0))
-    return first(stated, counted)
+    # bytes that agree so closely are one element of each array per thread: a second pass or a stride would move a multiple
+    agree = (moved >= ARGUMENTS_AGREE[0] * arguments) & (moved <= ARGUMENTS_AGREE[1] * arguments)
+    return first(stated, counted, np.where(agree, 1.0, np.nan))
+
+
+def _argument_bytes(view: View) -> Values:
+    names = view.capture.names[view.rows].tolist()
+    if not is_column(view["launch.threads"]) or not any("*" in n for n in names):
+        return np.nan
+    sizes = {n: element_bytes(n) for n in set(names)}
+    return np.array([sizes[n] for n in names]) * view["launch.threads"] * view.capture.calls[view.rows]
+
+
+@lru_cache(maxsize=4096)
+def element_bytes(name: str) -> float:
+    """Bytes of one element of each array that a kernel's name has among its parameters; NaN where a type is not known."""
+    arrays = [
+        p.replace("const", "").replace("__restrict__", "")
+        for p in parameters(name)
+        if p.endswith(("*", "__restrict__"))
+    ]
+    words = [" ".join(a.removesuffix("*").split()) if a.count("*") == 1 else "" for a in (a.strip() for a in arrays)]
+    return float(sum(ELEMENT_BYTES.get(w, np.nan) for w in words)) if words else np.nan
 
 
 def _dram_excess(useful: Values, needed: Values, moved: Values, once: Values) -> Values:
@@ -94,6 +136,12 @@ DERIVATIONS = (
         ask=("l2.hit_rate",),
     ),
     Derivation(
+        "work.argument_bytes",
+        "one element of each array among the kernel's parameters x threads x calls",
+        _argument_bytes,
+        whole=True,
+    ),
+    Derivation(
         "work.dram_excess",
         "1 - stated bytes / DRAM bytes, else 0 where every byte moves once, else 1 - bytes that global accesses asked for / DRAM bytes",
         _dram_excess,
@@ -115,7 +163,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "work.counted_once",
-        "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass",
+        "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass, else DRAM bytes of one element of each argument array per thread",
         _counted_once,
         optional=(
             "global_load.sectors",
@@ -127,6 +175,7 @@ DERIVATIONS = (
             "vram.bytes_written",
             "work.needed_bytes",
             "vram.bytes",
+            "work.argument_bytes",
         ),
         ask=("global_load.sectors", "global_store.sectors"),
     ),

@@ -26,6 +26,7 @@ Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 
 COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
 MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
+MIN_SUSPECT_SHARE = 0.05  # heuristic: a rate that explains less names nothing: single-pass copies show that much
 MAX_CHAIN = 4  # causes
 COPIES = frozenset(("timeline.bus_alone", "frame.bus_copies"))  # time of the copies between host and device themselves
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
@@ -126,6 +127,7 @@ class CauseIndex:
         """The best root of each workload among the fixes, or among the suspects."""
         out = Leaders.none(size)
         best = np.zeros(size)
+        least = MIN_SUSPECT_SHARE if suspect else MIN_SAVING_SHARE
         for cause, row in table.rows.items():
             rival = row.root & (self.is_suspect[row.rule] == suspect)
             if self.verdict[cause] or not rival.any():  # most causes have rules of one kind
@@ -133,7 +135,7 @@ class CauseIndex:
             score = np.where(rival, row.likely * row.sure, 0.0)
             level = (score == best) & (best > 0) & (row.bound > out.bound)
             out.put_where(
-                ((score > best) | level) & (row.likely >= MIN_SAVING_SHARE),
+                ((score > best) | level) & (row.likely >= least),
                 Leaders(np.full(size, cause, np.int16), row.rule.astype(np.int64), row.low, row.likely, row.bound),
             )
             best = np.where(out.cause == cause, score, best)

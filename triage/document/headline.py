@@ -33,6 +33,8 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         count = f"{plural(frame['workloads'], item)} without durations"
         if not doc["findings"]:
             return f"{count}; no findings."
+        if found and frame["workloads"] == 1:
+            return f"{count}. Start with {lower_first(found[0]['title'])}."
         most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(doc, item)

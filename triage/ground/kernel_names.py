@@ -109,6 +109,27 @@ def _without_parameters(text: str) -> str:
     return text
 
 
+def parameters(name: str) -> tuple[str, ...]:
+    """The types of a C++ kernel's parameters, `("const float *", "int")`; none where the name states none."""
+    name = _original(name)
+    if len(name) > 4096 or not _IS_CPP.search(name):
+        return ()
+    listed = name[len(_without_parameters(name)) :].strip().removesuffix(" const")
+    return tuple(part.strip() for part in _outside(listed[1:-1], ",") if part.strip())
+
+
+def _outside(text: str, separator: str) -> list[str]:
+    """The text split where the separator stands outside brackets."""
+    parts, depth = [""], 0
+    for c in text:
+        depth += (c in "<([") - (c in ">)]")
+        if c == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
+
+
 def _arguments(text: str) -> str:
     """The first two template arguments, without namespaces and their own arguments."""
     depth, parts, current = 0, [], ""

@@ -89,8 +89,8 @@ def unjudged(s: Summary) -> str:
     u = s["unjudged"]
     if u is None:
         return ""
-    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}), "
-    what += "counters missing." if u["collect"] else "no measured cause."
+    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
+    what += ", counters missing." if u["collect"] else "." if u["top"] else ", no measured cause."
     if u["top"]:
         what += f" {_busiest(u['top'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
@@ -130,7 +130,7 @@ def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
     if u is None or u["top"] is None or voice().item != "kernel":
         return ""
-    return "Stating what it must move or compute decides: --needs NAME=537MB or NAME=137GFLOP."
+    return "State what it must move or compute to decide: --needs NAME=BYTES or NAME=FLOP."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:

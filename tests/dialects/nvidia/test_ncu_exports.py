@@ -464,3 +464,39 @@ def test_a_pipe_is_as_busy_as_its_cycles_say_not_as_its_instructions() -> None:
 def test_no_counter_is_asked_for_that_the_gpu_lacks(arch: str, there: str, absent: tuple[str, ...]) -> None:
     found = ncu_names.names(arch)
     assert there in found and not any(metric in found for metric in absent)
+
+
+_LOST_BLANKS = """\
+  reduce(int *, int *, unsigned int), 2019-Oct-01 01:40:17, Context 1, Stream 7
+    Section: GPU Speed Of Light
+    ---------------------------------------------------------------------- --------------- ------------------------------
+    SM Frequency                   cycle/nsecond                           1.25
+    Memory [%]%                          43.81
+    Duration                             msecond                           3.22
+    Avg. Active Threads Per Warp28.11
+    Function Cache Configuration                        cudaFuncCachePreferNone
+    ---------------------------------------------------------------------- --------------- ------------------------------
+"""
+_QUOTED_PART = """\
+Section: GPU Speed Of Light Throughput
+    L1/TEX Cache Throughput       68.34 %
+    Issued Warp Per Scheduler             0.11
+
+OPT   Est. Speedup: 55.81%
+      The memory access pattern for shared loads causes on average a 5.5-way
+      bank conflict across all 214,016 shared load requests. This results in
+      966,656 bank conflicts, 81.66% of the overall 1,183,744 wavefronts.
+    Block Limit Shared Mem                2 blocks / SM   <- binding
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (_LOST_BLANKS, {"sm.frequency": [1.25e9], "memory.throughput": [0.4381], "gpu.time": [3.22e6], "warp.threads_per_inst": [28.11]}),
+        (_QUOTED_PART, {"l1tex.throughput_active": [0.6834], "warp.issued_per_scheduler": [0.11], "shared.conflict_share": [0.8166]}),
+    ],
+)  # fmt: skip
+def test_console_text_that_lost_its_columns(text: str, expected: dict[str, list[float]]) -> None:
+    found = values(read(text.encode()))
+    assert {m: found[m] for m in expected} == {m: pytest.approx(v) for m, v in expected.items()}

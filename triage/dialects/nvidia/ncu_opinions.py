@@ -102,7 +102,9 @@ _SECTORS = re.compile(
     r"global (load|store)s\b[^.]*\..*?results in ([\d.]+) sectors per\s+request.*?would result in ([\d.]+)\*32",
     re.DOTALL,
 )
-_SHARES = ((r"which represent ([\d.]+)% of the overall [\d,]+ wavefronts for shared", "shared.conflict_share"),)
+_SHARES = (
+    (r"(?:which represent|bank conflicts,) ([\d.]+)% of the overall [\d,]+ wavefronts", "shared.conflict_share"),
+)
 
 
 def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:

@@ -34,6 +34,17 @@ _RULE = re.compile(r"^\s*(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
 _UNNAMED = "(unnamed kernel)"
 _TABLE = re.compile(r"^[ \t]*Section: .+\n[ \t]*-{5,}(?: -{3,})+[ \t]*$", re.MULTILINE)
 _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
+# `Duration   msecond   3.22`, `Memory [%]%   43.81`, `Avg. Active Threads Per Warp28.11`
+_CLOSED_UP = re.compile(
+    r"^\s{1,8}(?P<name>\S.{0,80}?)(?:\s{2,90}(?P<unit>[A-Za-z%]\S{0,30})|(?P<glued>%|inst))?\s{0,90}(?<![\d.,])(?P<value>\d[\d.,]{0,30})\s{0,90}$"
+)
+# quoted without rules: `    Memory Throughput             26.05 %`
+_QUOTED = re.compile(
+    r"^[ \t]{1,8}(?P<name>[A-Z#]\S.{0,80}?)[ \t]{2,90}(?P<value>\d[\d.,]{0,30})(?:[ \t](?P<unit>%))?\s{0,90}$"
+)
+_QUOTE = re.compile(
+    r"^[ \t]*Section: .+\n[ \t]{1,8}[A-Z#]\S.{0,80}?[ \t]{2,90}\d[\d.,]{0,30}(?: %)?[ \t]{0,90}$", re.MULTILINE
+)
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
 names = ncu_names.names
@@ -47,6 +58,8 @@ def recognise(source: Source) -> Match | None:
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if _TABLE.search(head):
         return Match(0.7, "sections of ncu's console output without the line that names the kernel")
+    if _QUOTE.search(head):
+        return Match(0.6, "sections quoted from ncu's console output, without rules or the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
     return None
@@ -87,6 +100,17 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append("the line that names the kernel is missing")
     table.notes.append("read from console text; the CSV of the raw page has more counters and full names")
     return table
+
+
+def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
+    """Name, unit and value of a row; of one that ends before the column of values, as where blanks were lost, by its words."""
+    if not spans:
+        quoted = _QUOTED.match(line)
+        return (quoted["name"], quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
+    if len(line.rstrip()) > spans[-2][1]:
+        return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
+    m = _CLOSED_UP.match(line)
+    return (m["name"], m["unit"] or m["glued"] or "", m["value"]) if m else ("", "", "")
 
 
 def _parse(source: Source) -> _Log:
@@ -130,12 +154,8 @@ def _parse(source: Source) -> _Log:
             speaking = -1
         elif speaking >= 0 and line.startswith("    "):
             log.rows[speaking]["rtext"] += " " + line.strip()
-        elif spans and len(line.rstrip()) > spans[0][1] - 1:  # one that ends within the first column has no value
-            name, unit, value = (
-                line[: spans[0][1]].strip(),
-                line[spans[0][1] : spans[1][1]].strip(),
-                line[spans[-2][1] :].strip(),
-            )
+        elif spans or _QUOTED.match(line):
+            name, unit, value = _cells(line, spans)
             if name and name != "Metric Name" and value:
                 log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})
                 log.lines.append(number)

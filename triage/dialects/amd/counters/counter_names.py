@@ -140,6 +140,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("waves.active", "SQ_ACTIVE_INST_ANY / SQ_WAVE_CYCLES"),
     ("waves.lds_wait", "SQ_WAIT_INST_LDS / SQ_WAVE_CYCLES"),
     ("valu.insts", "SQ_INSTS_VALU"),
+    ("valu.insts", "VALUInsts * waves.launched"),  # per work-item, of those that are active
     # double precision and transcendentals among the vector instructions: what makes them slow
     ("valu.fp64_share", f"({' + '.join(f'{_INSTS}_{op}_F64' for op in ('ADD', 'MUL', 'FMA', 'TRANS'))}) / {_INSTS}"),
     ("valu.trans_share", f"({_INSTS}_TRANS_F16 + {_INSTS}_TRANS_F32) / {_INSTS}"),
