@@ -175,6 +175,13 @@ METRICS = (
         also=("PSPixelsOut",),
     ),
     share(
+        "pixels.depth_input",
+        "Depth ROP input",
+        "",
+        "Pixels sent to the depth ROPs, share of what these take at most",
+        "prop__prop2zrop_pixels",
+    ),
+    share(
         "pixels.late_z",
         "Late depth tests",
         "low",
