@@ -78,7 +78,10 @@ def _span(frame: FrameEntry, item: str) -> str:
     """`14.2 ms in 76 markers`; of a trace `2 devices over 220 ms, device 0 busy 60 %, device 1 11 %; 246 ms device time`."""
     t = timeline(frame)
     if t is None:
-        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {plural(frame['workloads'], item)}"
+        whole, outside = frame["duration_ns"] or 0.0, frame["uncovered_ns"] or 0.0
+        if whole and outside >= MIN_UNDIAGNOSED_SHARE * whole:
+            return f"{show(whole, 'ns')}, {show(whole - outside, 'ns')} of it in {plural(frame['workloads'], item)}"
+        return f"{show(whole, 'ns')} in {plural(frame['workloads'], item)}"
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"
