@@ -70,7 +70,7 @@ def test_units_outside_the_shares_of_peak_limit_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "name", "drawn"),
     [("Frame/GBuffer", "Vehicles", "opaque"), ("Frame/GBuffer", "Deferred Decals", "blended"), ("Frame/Transparency", "Sparks", "blended"),
-     ("Frame/UI", "HUD", "blended"), ("Frame", "Reduce", "")],
+     ("Frame/UI", "HUD", "blended"), ("Frame", "Alpha-tested forest", "opaque"), ("Frame/Smoke FX", "DrawIndexed", "blended"), ("Frame", "Reduce", "")],
 )  # fmt: skip
 def test_names_say_how_a_pass_draws(path: str, name: str, drawn: str) -> None:
     assert layer(path.replace("/", SEP), name) == drawn

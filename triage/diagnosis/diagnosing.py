@@ -19,6 +19,7 @@ from triage.diagnosis.firings import Ledger, untimed
 from triage.diagnosis.frame_facts import frame_capture, without_units
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
+from triage.diagnosis.minor_passes import minor_passes
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import enter_copies, verdicts
@@ -99,6 +100,7 @@ class Diagnoser:
         every, leaders, known = View(capture), Leaders.none(n), None
         few = n <= min(KEEP_FACTS_UP_TO, BLOCK)
         candidates = None if few else Candidates(self.workload, every)
+        minor = minor_passes(capture)
         block = min(BLOCK, max(MIN_BLOCK_WORKLOADS, n // MIN_BLOCKS))
         for start in range(0, n, block):
             rows = slice(start, min(start + block, n))
@@ -107,6 +109,8 @@ class Diagnoser:
             band[rows], limiter[rows] = limits.band, limits.limiter
             # of few workloads all outcomes are reported, which takes the three-valued truth
             where = infer(view, self.workload).fired if candidates is None else fire(view, candidates)
+            if minor.any():
+                where = {rule: fired & ~minor[rows] for rule, fired in where.items()}
             fired = self._gains(where, view, capture.self_ns[rows], ledger, start)
             found = self.cause_index.table(view, fired)
             leaders.put(rows, self.cause_index.lead(found, view.size))

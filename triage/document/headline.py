@@ -86,7 +86,10 @@ def _span(doc: Result, item: str) -> str:
     if t is None:
         names, calls = plural(frame["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
         launches = f"{plural(int(calls), 'launch')} of " if item == "kernel" and calls > frame["workloads"] else ""
-        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {launches}{names}"
+        whole, outside = frame["duration_ns"] or 0.0, frame["uncovered_ns"] or 0.0
+        if whole and outside >= MIN_UNDIAGNOSED_SHARE * whole:
+            return f"{show(whole, 'ns')}, {show(whole - outside, 'ns')} of it in {launches}{names}"
+        return f"{show(whole, 'ns')} in {launches}{names}"
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"

@@ -23,6 +23,7 @@ FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes a
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
 MAX_VERTICES = 6  # of one full-screen draw: two triangles without an index buffer
 QUAD = 4  # pixels that are shaded together: up to so many invocations of a triangle, helpers included, are one quad
+MAX_NAME_CHARS = 400
 SAME = 0.01  # counts this close are one size
 THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
 FORMULA = "pixels of the pass's or the frame's full-screen work"
@@ -94,6 +95,7 @@ def enter(capture: Capture) -> None:
     """
     view = View(capture)
     if not is_column(view["pixels.drawn"]):
+        _enter_sizes(capture, view)
         return
     every = passes(capture)
     laid_depth.enter(capture, view, every)
@@ -107,6 +109,16 @@ def enter(capture: Capture) -> None:
     if np.isfinite(targets).any():
         capture.facts["target.pixels"] = targets
         capture.sources["target.pixels"] = Derived(FORMULA, ("pixels.drawn", "prims.drawn"))
+
+
+def _enter_sizes(capture: Capture, view: View) -> None:
+    """Enter the targets whose size a name states, where primitives were counted and pixels were not."""
+    if is_column(view["target.pixels"]) or not is_column(view["prims.drawn"]):
+        return
+    targets = np.array([_named_size(str(name)) or np.nan for name in capture.names])
+    if np.isfinite(targets).any():
+        capture.facts["target.pixels"] = targets
+        capture.sources["target.pixels"] = Derived("width x height in the marker's name", ())
 
 
 def column(view: View, metric: str) -> Floats:
@@ -129,11 +141,17 @@ def _target(p: Pass, stated: Floats, each: Floats, whole: float | None) -> float
     if len(known):
         return float(np.median(known))
     name = p.levels[-1] if p.levels else ""
-    if sizes := _SIZE_RE.findall(name):
-        return float(int(sizes[-1][0]) * int(sizes[-1][1]))
+    if size := _named_size(name):
+        return size
     if (own := _commonest(each[p.rows])) is not None:
         return own
     return None if any(_OWN_SIZE_RE.search(level) for level in p.levels) else whole
+
+
+def _named_size(name: str) -> float | None:
+    """Width times height, as the end of a name states them."""
+    sizes = _SIZE_RE.findall(name[:MAX_NAME_CHARS])
+    return float(int(sizes[-1][0]) * int(sizes[-1][1])) if sizes else None
 
 
 def _largest(sizes: Floats) -> float | None:

@@ -171,7 +171,7 @@ def _one_of_each(headers: Iterable[Header]) -> Columns:
         first = columns.used.setdefault(metric, h) if metric else None
         if first is h:
             continue
-        if first is not None and h.staged and first.staged:
+        if first is not None and (h.staged or first.staged):
             columns.stages.setdefault(metric, []).append(h)
             continue
         columns.unread.append(h)

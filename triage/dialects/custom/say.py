@@ -109,6 +109,7 @@ def _header(place: int, text: str, mapped: Mapping[str, str], counted: Mapping[s
     bare, unit = wide_table.split_unit(text)
     if not named.metric and (metric := counted.get(bare, "")):
         named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
+        return Header(place, text, named, (named,), staged=bool(counter))
     if _is_doubtful(named):
         return worded(place, text, named, counter)
     return Header(place, text, named, (named,), staged=bool(counter))

@@ -13,7 +13,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.graphics import gpu_trace_columns, gpu_trace_folder, perfworks
-from triage.dialects.graphics.gpu_trace_columns import HOW
+from triage.dialects.graphics.gpu_trace_columns import HOW, direct_idle
 from triage.dialects.graphics.gpu_trace_folder import Events, Export
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
@@ -300,6 +300,7 @@ def _remarks(table: Table) -> None:
     if busy:
         with np.errstate(invalid="ignore"):
             mixed = np.logical_or.reduce([table.columns[m].values > 0.05 for m in busy])
+        mixed &= ~direct_idle(table)
         if mixed.any():
             table.remark(
                 "async-active",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture import queue_lanes
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Options
@@ -22,6 +22,7 @@ HOW = (
 )
 
 _DIRECT = "direct queue"
+_ON_DIRECT = ("compute.sync_active", "sm.warps_ps", "sm.warps_vtg")
 _BESIDE = {"async compute queue": "compute.async_active", "async copy engine": "copy.async_active"}
 SEEN = 0.01  # share of a range below which a queue is taken for idle
 
@@ -76,6 +77,16 @@ def clocks(table: Table) -> None:
             column.values, column.unit, column.factor = column.values * factor, "MHz", factor
 
 
+def direct_idle(table: Table) -> Masks:
+    """Mask of the ranges in which the direct queue was seen to do nothing: neither compute nor warps of a graphics stage."""
+    seen = [table.columns[m].values for m in _ON_DIRECT if m in table.columns]
+    out: Masks = np.full(len(table), len(seen) == len(_ON_DIRECT))
+    with np.errstate(invalid="ignore"):
+        for values in seen:
+            out &= values < SEEN
+    return out
+
+
 def queues(table: Table) -> None:
     """Lanes of the direct queue and of what ran beside it, from each range's shares of active cycles."""
     time = table.columns.get("gpu.time")
@@ -87,6 +98,7 @@ def queues(table: Table) -> None:
     leaf = np.array([f not in outer for f in full])
     active = table.columns.get("gpu.active")
     direct = np.nan_to_num(active.values, nan=1.0) if active else np.ones(len(table))
+    direct = np.where(direct_idle(table), 0.0, direct)
     shares = {_DIRECT: direct[leaf]} | {n: v[leaf] for n, v in beside.items()}
     table.queues = queue_lanes.by_shares(np.nan_to_num(time.values[leaf]), shares)
     if table.queues[1]:

@@ -65,6 +65,9 @@ def choose(
     for i, header in headers:
         bare, unit = wide_table.split_unit(header)
         metric = wanted.get(schema.normal(header)) or wanted.get(schema.normal(bare)) or metric_of(bare)
+        # GPUPerfAPI has some counters for compute alone, too, which are 0 in draws
+        if metric in found and schema.normal(found[metric][1]) == schema.normal(f"CS{header}"):
+            unmapped.append(found.pop(metric)[1])
         if not metric or metric in found or metric == "gpu.time":
             unmapped.append(header)
             continue
