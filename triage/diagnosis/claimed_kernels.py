@@ -11,7 +11,6 @@ from triage.capture.arrays import Codes
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.devices import Peaks
-from triage.diagnosis import operator_facts
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.diagnosis.verdicts import FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
@@ -19,22 +18,19 @@ from triage.rulebook.packs import Rulebook
 
 
 def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
-    """Turn undiagnosed kernels of roots among what fired on the whole capture into what is to fix, or suspected."""
-    if capture.table.trace is None:
-        return
-    roots = [
-        row.rule[0]
-        for cause, row in whole.rows.items()
-        if row.root[0] and row.likely[0] > 0 and not index.verdict[cause]
-    ]
-    if not roots:
-        return
-    names = _names(capture.table.trace, capture.device.peaks if capture.device else None)
-    for rule in sorted(roots, key=lambda rule: bool(index.is_suspect[rule])):
-        mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
-        if mine:
-            here = np.isin(capture.names.astype(str), sorted(mine)) & (verdict == NOT_DIAGNOSED)
-            verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
+    """Turn undiagnosed kernels and copies of roots among what fired on the whole capture into what is to fix, or suspected."""
+    roots = {cause: row.rule[0] for cause, row in whole.rows.items() if row.root[0] and row.likely[0] > 0}
+    about = [rule for cause, rule in roots.items() if not index.verdict[cause]]
+    if about and capture.timeline is not None and capture.table.trace is not None:
+        names = _names(capture.table.trace, capture.device.peaks if capture.device else None)
+        for rule in sorted(about, key=lambda rule: bool(index.is_suspect[rule])):
+            mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
+            if mine:
+                here = np.isin(capture.names.astype(str), sorted(mine)) & (verdict == NOT_DIAGNOSED)
+                verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
+    # copies have no counters of their own: those that an item is about are suspects like it
+    if any(index.of_copies[rule] for rule in roots.values()):
+        verdict[(capture.kinds == "copy") & (verdict == NOT_DIAGNOSED)] = SUSPECT
 
 
 def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[str]:
@@ -48,6 +44,8 @@ def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[s
 
 def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     """Metric -> names of the kernels and copies whose time it is a share of."""
+    from triage.diagnosis import operator_facts  # only traces need it
+
     out = {m: _mostly(mine, trace.operators) for m, mine in operator_facts.about(trace, peaks).items()}
     fp32, layout = (
         frozenset(n for n in trace.names if pattern.search(n))
