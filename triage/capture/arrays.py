@@ -18,6 +18,7 @@ Codes: TypeAlias = NDArray[np.int8]  # small numbers with names: limiter class, 
 Indices: TypeAlias = NDArray[np.int64]  # positions of workloads, rows or rules; -1 = none
 Names: TypeAlias = NDArray[np.object_]  # texts: names, paths, kinds
 Values: TypeAlias = Any  # Floats, or one float that holds for every workload
+Facts: TypeAlias = dict[str, tuple[float, str]]  # of a whole capture: metric -> (value, formula)
 
 
 def distinct(values: NDArray[Any]) -> list[Any]:

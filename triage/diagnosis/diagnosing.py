@@ -22,7 +22,7 @@ from triage.diagnosis.limiter import judge
 from triage.diagnosis.minor_passes import minor_passes
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
-from triage.diagnosis.verdicts import enter_copies, verdicts
+from triage.diagnosis.verdicts import verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
 from triage.ground.phrasing import as_written, plural
@@ -127,17 +127,14 @@ class Diagnoser:
         if self.frame:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
-        if capture.timeline is not None or without_units(capture):
+        if capture.timeline is not None or without_units(capture) or (capture.kinds == "copy").any():
             from triage.capture.timeline.targets import next_step
             from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces and summaries need it
 
             settle(verdict, capture, whole, self.cause_index, self.book)
-            if capture.table.trace is not None and capture.table.trace.command is not None:
+            if (trace := capture.table.trace) is not None and trace.command is not None:
                 # counters of a kernel that an item explains come after the item
-                capture.collect = next_step(capture.table.trace, unclaimed(verdict, capture, leaders)) or (
-                    lambda _metrics: ""
-                )
-        enter_copies(verdict, capture.kinds, whole, self.cause_index)
+                capture.collect = next_step(trace, unclaimed(verdict, capture, leaders)) or (lambda _metrics: "")
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture, number, firings, limiter, band, verdict, leaders, ledger.total, frame, whole, every, known, rules

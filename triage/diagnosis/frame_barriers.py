@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Indices
+from triage.capture.arrays import Facts, Indices
 from triage.capture.capture import Capture
-
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 SHORT_NS = 20_000.0  # heuristic: a drain of a few microseconds makes shorter work clearly longer
 

@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 
+from triage.capture.arrays import Facts
 from triage.capture.capture import Capture
-
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 # [CUDA memcpy HtoD], [CUDA memcpy Host-to-Device], zeCommandListAppendMemoryCopy(M2D): from or to the host
 _BUS = re.compile(r"h(ost)?-?(to|2)-?d|d(evice)?-?(to|2)-?h|m2d|d2m", re.I)

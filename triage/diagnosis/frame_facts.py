@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from triage.capture.arrays import Codes, Floats, Indices, Masks
+from triage.capture.arrays import Codes, Facts, Floats, Indices, Masks
 from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
 from triage.diagnosis import frame_barriers, frame_copies
@@ -34,8 +34,6 @@ TRIED = 500  # pairs whose order is looked at
 RUNS = 3  # runs of mergeable passes that are named, longest first
 PAIRS = 3  # pairs worth naming; each needs its own fences
 _FUSED = ("fullscreen", "compute")
-
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 
 def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices], book: Rulebook) -> Capture:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, Operator, Trace, way_of
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
@@ -29,7 +30,6 @@ from triage.ground.kernel_names import kernel
 from triage.ground.phrasing import first_of, percent, whole_percent
 from triage.ground.units import show
 
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 # heuristic: a hundred launches' time; what an operator takes less cannot be told from its launch
 LEAST_NS = 100_000
 # NVIDIA, TensorRT-LLM performance guidance: kernels below 10 us are bound by their launch; of twice that start and end are

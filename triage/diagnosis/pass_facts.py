@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Masks
+from triage.capture.arrays import Facts, Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
 from triage.ground.phrasing import first_of, whole_percent
 from triage.reading.pass_tree import Pass, passes
 from triage.reading.pixel_account import THROWN, Account, accounts, column
-
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Masks
+from triage.capture.arrays import Facts, Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.ground.method import LOW
@@ -15,8 +15,6 @@ from triage.ground.units import show
 from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import Pass
 from triage.reading.pixel_account import column
-
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 
 SAMPLES_RE = re.compile(
     r"(?<![A-Za-z0-9])(?:(2|4|8|16) ?[x×] ?MS(?:AA)?|MS(?:AA)? ?[x×]?[ :=_-]?(2|4|8|16)[x×]?)(?![A-Za-z0-9])",

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from triage.capture.arrays import Indices
+from triage.capture.arrays import Facts, Indices
 from triage.capture.timeline.optimizers import is_fused
 from triage.capture.timeline.spans import union
 from triage.capture.trace_nouns import KERNEL, LOAD, Step, Trace
 from triage.ground.units import show
 
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 MIN_STEPS = 3  # of two steps either may be the usual one
 
 

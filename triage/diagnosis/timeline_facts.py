@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
 from triage.ground.phrasing import first_of
 from triage.ground.units import show
 
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 # metric -> classes of gaps whose blame it adds up
 _IDLE = {
     "idle.sync": ("sync",),

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.capture.arrays import Codes, Masks, Names
+from triage.capture.arrays import Codes, Masks
 from triage.derive import View
 from triage.diagnosis.limiter import Limits
-from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
+from triage.diagnosis.root_causes import CauseIndex, Leaders
 from triage.ground.columns import anywhere
 from triage.ground.limiters import BANDS
 from triage.inference.rule_context import setting
@@ -60,13 +60,6 @@ def missing(view: View) -> Iterator[tuple[Group, Masks]]:
                 lacks &= np.isnan(view[metric])
             if anywhere(lacks):
                 yield group, lacks
-
-
-def enter_copies(out: Codes, kinds: Names, whole: CauseTable, index: CauseIndex) -> None:
-    """Copies have no counters of their own: those that an item about the whole capture is about are suspects like it."""
-    blamed = any(row.root[0] and index.of_copies[row.rule[0]] and row.likely[0] > 0 for row in whole.rows.values())
-    if blamed:
-        out[(kinds == "copy") & (out == NOT_DIAGNOSED)] = SUSPECT
 
 
 def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, rows: slice) -> Codes:

@@ -6,8 +6,12 @@ is what is packed in a way nobody unpacks, damaged in its first bytes, or of the
 
 from __future__ import annotations
 
+import ast
+import csv
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -41,119 +45,12 @@ class _Kind:
     hint: str
 
 
-_SESSION = 'profile again with tables: ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --auto-export'
-_KINDS = (
-    _Kind(
-        (".nsys-rep", ".qdrep", ".qdstrm"),
-        (),
-        "Nsight Systems report, not a table",
-        "export it: nsys export --type sqlite {name}",
-    ),
-    _Kind(
-        (".nvvp", ".nvprof"),
-        (),
-        "nvprof database, not a table",
-        "export it: nvprof --csv --print-gpu-trace -i {name} 2> {stem}.csv",
-    ),
-    _Kind(
-        (".nsight-cuprof-report",),
-        (),
-        "binary Nsight Compute report of 2019 or older, not a table",
-        "export it: nv-nsight-cu-cli --import {name} --page raw --csv > {stem}.csv",
-    ),
-    _Kind(
-        (".ncu-rep", ".ncu-repz"),
-        (),
-        "not a readable Nsight Compute report (compressed or damaged)",
-        "decompress or copy it again, or export it: ncu --import {name} --page raw --csv > {stem}.csv",
-    ),
-    _Kind((".ngfx-gputrace",), (), "GPU Trace of Nsight Graphics, not its tables", _SESSION),
-    _Kind(
-        (".ngfx-capture", ".ngfx-cppcap", ".ngfx-proj", ".ngfx-bincap"),
-        (),
-        "capture of Nsight Graphics, without counters",
-        _SESSION,
-    ),
-    _Kind(
-        (".rdc",),
-        (b"RDOC",),
-        "RenderDoc capture, without counters",
-        "open it in RenderDoc: Window > Performance Counter Viewer, Capture counters, Save as CSV",
-    ),
-    _Kind(
-        (".wpix", ".pix3"),
-        (),
-        "PIX capture, not its event list",
-        "export it: pixtool open-capture {name} save-event-list {stem}.csv --counters=*",
-    ),
-    _Kind(
-        (".rgp", ".rmv", ".rra"),
-        (b"AMD_RDF ", b"B00P"),
-        "capture of the Radeon Developer Tools, which export no tables",
-        "collect counters: rocprofv3 --kernel-trace --pmc ... -f csv -- ./app, or RenderDoc's Performance Counter Viewer",
-    ),
-    _Kind(
-        (".utrace", ".ucache"),
-        (b"TRC2", b"ECRT", b"2CRT"),
-        "Unreal Insights trace, not a table",
-        'export its GPU timers: UnrealInsights.exe -OpenTraceFile={name} -NoUI -AutoQuit -ExecOnAnalysisCompleteCmd="TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*"',
-    ),
-    _Kind(
-        (".tracy",),
-        (b"tlZ\x04", b"tZst", b"tr\xfdP"),
-        "Tracy capture, not a table",
-        "export its GPU zones: tracy-csvexport -g {name} > zones.csv",
-    ),
-    _Kind(
-        (".csv.bin",),
-        (),
-        "compressed Unreal CSV profile",
-        "convert it: CSVConvert.exe -i={name} -outFormat=csv",
-    ),
-    _Kind((".sdp",), (), "Snapdragon Profiler session, not a table", "open it in Snapdragon Profiler: Export to CSV"),
-    _Kind(
-        (".apc", ".hwcpipe"),
-        (),
-        "Arm Streamline capture, not a table",
-        "record per pass with Arm's GPU Profile layer, whose CSV triage reads",
-    ),
-    _Kind((".etl",), (), "ETW trace, not a table", "convert it: PresentMon --etl_file {name} --output_file frames.csv"),
-    _Kind(
-        (".gfxr", ".gfxrz"),
-        (b"GFXR",),
-        "GFXReconstruct capture, without counters",
-        "replay it under RenderDoc or Nsight Graphics and profile the frame",
-    ),
-    _Kind(
-        (".gputrace",),
-        (),
-        "GPU capture of Xcode, not its counters",
-        "open it in Xcode: Performance, Counters, Editor > Export GPU Counters",
-    ),
-    _Kind(
-        (".pftrace", ".perfetto-trace", ".perfetto", ".proto"),
-        (),
-        "Perfetto trace (protobuf), no rows of text",
-        "rocprofv3: record with --output-format rocpd; other tools: traceconv json {name} {stem}.json",
-    ),
-    _Kind(
-        (".xplane.pb",),
-        (),
-        "profile of XLA (protobuf), no rows of text",
-        "name the .trace.json.gz beside it",
-    ),
-    _Kind(
-        (".trace",),
-        (),
-        "trace (of Instruments, Xcode or apitrace), not a table of counters",
-        "Metal: in Xcode export Performance, Counters, Editor > Export GPU Counters; else replay it under RenderDoc or Nsight",
-    ),
-)
 _PACKS = re.compile(r"\.(gz|zst|xz|bz2|zip)$")
 # first bytes of zip, xz and bzip2; the content of gz and Zstandard is read
 _PACKED = (b"PK\x03\x04", b"\xfd7zXZ", b"BZh")
 _PAGE = re.compile(r'^"?(?:Address|Line No|#)"?,"?(?:Source|Address)"?', re.MULTILINE)
 _SAMPLES = ("Warp Stall Sampling", "# Samples", "Instructions Executed", "stall_")
+_NVPROF = ".nvprof"
 _SOURCE_PAGE = _Kind(
     (),
     (),
@@ -178,9 +75,24 @@ def names() -> dict[str, list[str]]:
     return {}
 
 
+@cache
+def _kinds() -> tuple[_Kind, ...]:
+    """The files that are known (native_files.csv); bytes that are no letters are written as `\\x04`."""
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        return tuple(
+            _Kind(
+                tuple(row["named"].split()),
+                tuple(ast.literal_eval(f"b'{text}'") for text in row["begins"].split()),
+                row["what"],
+                row["hint"],
+            )
+            for row in csv.DictReader(file)
+        )
+
+
 def _named(name: str) -> _Kind | None:
     bare = _PACKS.sub("", name.lower())
-    return next((k for k in _KINDS if bare.endswith(k.named)), None)
+    return next((k for k in _kinds() if bare.endswith(k.named)), None)
 
 
 def _kind(source: Source) -> _Kind | None:
@@ -189,11 +101,11 @@ def _kind(source: Source) -> _Kind | None:
     if source.is_folder:
         return named if named and named.named[0] in (".gputrace", ".trace") else None
     head = source.head
-    if kind := next((k for k in _KINDS if k.begins and head.startswith(k.begins)), None):
+    if kind := next((k for k in _kinds() if k.begins and head.startswith(k.begins)), None):
         return kind
     if head.startswith(b"SQLite format 3"):
         # Nsight Systems' own databases are read (nsys-sqlite is surer of them); nvprof's keep CUPTI's tables as well
-        return _KINDS[1] if b"CUPTI_ACTIVITY_KIND" in head and b"TARGET_INFO" not in head else None
+        return _named(_NVPROF) if b"CUPTI_ACTIVITY_KIND" in head and b"TARGET_INFO" not in head else None
     # UTF-16 text holds zero bytes too, but begins with its mark
     if (b"\0" in head[:4096] and head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or head.startswith(_PACKED):
         return named
