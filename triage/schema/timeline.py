@@ -143,14 +143,14 @@ METRICS = (
         "byte/s",
         "Bus bandwidth of collectives",
         "high",
-        "Bus bandwidth of the longest large collective, by its fastest call",
+        "Bus bandwidth of the fastest large collective",
     ),
     Metric(
         "collectives.link_share",
         "ratio",
         "Bus bandwidth of collectives, of PCIe",
         "high",
-        "Bus bandwidth of the longest large collective over the peak of one GPU's PCIe link",
+        "Bus bandwidth of the fastest large collective over the peak of one GPU's PCIe link",
         bounded=False,
     ),
     Metric(
