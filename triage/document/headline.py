@@ -82,9 +82,7 @@ def _span(doc: Result, item: str) -> str:
     frame = doc["frame"]
     t = timeline(frame)
     if t is None:
-        names, calls = plural(frame["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
-        launches = f"{plural(int(calls), 'launch')} of " if item == "kernel" and calls > frame["workloads"] else ""
-        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {launches}{names}"
+        return f"{show(frame['duration_ns'] or 0.0, 'ns')} in {counted(doc, item)}"
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"
@@ -99,6 +97,12 @@ def _span(doc: Result, item: str) -> str:
         if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
     return f"{over}{''.join(dark)}"
+
+
+def counted(doc: Result, item: str) -> str:
+    """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels`."""
+    names, calls = plural(doc["frame"]["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
+    return f"{plural(int(calls), 'launch')} of {names}" if item == "kernel" and calls > doc["frame"]["workloads"] else names
 
 
 def _busy(t: TimelineEntry) -> str:
