@@ -102,7 +102,11 @@ def _span(doc: Result, item: str) -> str:
 def counted(doc: Result, item: str) -> str:
     """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels`."""
     names, calls = plural(doc["frame"]["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
-    return f"{plural(int(calls), 'launch')} of {names}" if item == "kernel" and calls > doc["frame"]["workloads"] else names
+    return (
+        f"{plural(int(calls), 'launch')} of {names}"
+        if item == "kernel" and calls > doc["frame"]["workloads"]
+        else names
+    )
 
 
 def _busy(t: TimelineEntry) -> str:
