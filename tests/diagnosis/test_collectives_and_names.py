@@ -90,6 +90,11 @@ def test_names_of_a_summary_tell_attention_and_passes(tmp_path: Path) -> None:
     [
         (ADD, True),
         ("unrolled_elementwise_kernel", True),
+        (
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 64, 64>(int)",
+            True,
+        ),
+        ("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)", True),
         ("void elementwise_kernel<(int)128, (int)4, lambda>(int, T3)", True),
         ("void elementwise_add<float>(float *, int)", False),
         ("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)", False),
