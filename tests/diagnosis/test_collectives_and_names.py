@@ -10,7 +10,7 @@ import pytest
 
 from triage.api import diagnose
 from triage.capture.trace_nouns import Message
-from triage.diagnosis import collective_facts
+from triage.diagnosis import collective_facts, kernel_facts
 
 H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}
 FLASH = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>, false>(Flash_fwd_params)"
@@ -83,6 +83,25 @@ def test_names_of_a_summary_tell_attention_and_passes(tmp_path: Path) -> None:
     )
     assert [f["rule"] for f in found["findings"]] == ["FRM082", "FRM068"]
     assert found["findings"][0]["gain"]["share"] == pytest.approx(0.5 / 3, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    [
+        (ADD, True),
+        ("unrolled_elementwise_kernel", True),
+        (
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 64, 64>(int)",
+            True,
+        ),
+        ("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)", True),
+        ("void elementwise_kernel<(int)128, (int)4, lambda>(int, T3)", True),
+        ("void elementwise_add<float>(float *, int)", False),
+        ("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)", False),
+    ],
+)
+def test_passes_are_pytorchs_own(name: str, passes: bool) -> None:
+    assert kernel_facts._is_pass(name) is passes
 
 
 def test_only_one_kernel_is_profiled_beside_collectives(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_time_that_was_not_judged_is_said_first() -> None:
         said = text(d, name)
         first, then = ("not diagnosed", "Recoverable") if name == "html" else ("Not diagnosed", "Recoverable")
         assert said.index(first) < said.index(then)
-        assert "ncu --metrics" in said
+        assert "ncu --kernel-name" in said
 
 
 def test_little_that_was_not_judged_is_not_worth_a_line() -> None:

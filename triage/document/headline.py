@@ -84,12 +84,10 @@ def _span(doc: Result, item: str) -> str:
     frame = doc["frame"]
     t = timeline(frame)
     if t is None:
-        names, calls = plural(frame["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
-        launches = f"{plural(int(calls), 'launch')} of " if item == "kernel" and calls > frame["workloads"] else ""
         whole, outside = frame["duration_ns"] or 0.0, frame["uncovered_ns"] or 0.0
         if whole and outside >= MIN_UNDIAGNOSED_SHARE * whole:
-            return f"{show(whole, 'ns')}, {show(whole - outside, 'ns')} of it in {launches}{names}"
-        return f"{show(whole, 'ns')} in {launches}{names}"
+            return f"{show(whole, 'ns')}, {show(whole - outside, 'ns')} of it in {counted(doc, item)}"
+        return f"{show(whole, 'ns')} in {counted(doc, item)}"
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"
@@ -104,6 +102,16 @@ def _span(doc: Result, item: str) -> str:
         if i["cause"] in reasons and i["share"] >= MIN_UNDIAGNOSED_SHARE
     ]
     return f"{over}{''.join(dark)}"
+
+
+def counted(doc: Result, item: str) -> str:
+    """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels`."""
+    names, calls = plural(doc["frame"]["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
+    return (
+        f"{plural(int(calls), 'launch')} of {names}"
+        if item == "kernel" and calls > doc["frame"]["workloads"]
+        else names
+    )
 
 
 def _busy(t: TimelineEntry) -> str:

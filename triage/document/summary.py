@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from triage.document.bundle import Bundle
 from triage.document.entries import LimiterEntry
-from triage.document.headline import headline
+from triage.document.headline import counted, headline
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.missing_counters import CollectEntry, missing_counters
 from triage.document.time_shares import (
@@ -47,6 +47,7 @@ class Summary(TypedDict):
     """What stands on top of every report; docs/templates.md says what each key is."""
 
     duration_ns: float | None
+    counted: str
     recoverable: RecoverableEntry
     limiters: list[LimiterEntry]
     verdicts: list[VerdictEntry]
@@ -79,6 +80,7 @@ def summarise(b: Bundle) -> Summary:
 
     return {
         "duration_ns": total,
+        "counted": counted(doc, b.item),
         "recoverable": {
             "low": amount(frame["recoverable_low_ns"]),
             "likely": amount(frame["recoverable_ns"]),

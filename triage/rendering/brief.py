@@ -20,6 +20,7 @@ from triage.document.entries import (
     OpinionEntry,
     WorkloadEntry,
 )
+from triage.document.headline import counted
 from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.document.time_shares import time_by_verdict
 from triage.ground.phrasing import percent, plural
@@ -85,7 +86,7 @@ def _head(b: Bundle) -> Iterator[str]:
     frame = b.frame
     for c in b.head["captures"]:
         yield f"capture: {clean(c['path'])} ({c['dialect']}, {clean(c['device'] or 'unknown GPU')})"
-    yield f"total: {phrases.time(frame['duration_ns'])} in {plural(frame['workloads'], b.item)}"
+    yield f"total: {phrases.time(frame['duration_ns'])} in {counted(b.view, b.item)}"
     if verdicts := phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
     for text in (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"])):

@@ -13,7 +13,6 @@ from triage.document.entries import (
     CellEntry,
     EvidenceEntry,
     FindingEntry,
-    FrameEntry,
     SourceEntry,
     UnitEntry,
     WorkloadEntry,
@@ -46,10 +45,9 @@ def number(value: float | None, unit: str) -> str:
     return show(value, unit)
 
 
-def total(s: Summary, frame: FrameEntry) -> str:
+def total(s: Summary) -> str:
     """`14.2 ms in 79 markers`."""
-    count = plural(frame["workloads"], voice().item)
-    return f"{time(s['duration_ns'])} in {count}" if s["duration_ns"] else f"{count}, no durations"
+    return f"{time(s['duration_ns'])} in {s['counted']}" if s["duration_ns"] else f"{s['counted']}, no durations"
 
 
 def recoverable(s: Summary) -> str:
