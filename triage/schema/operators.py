@@ -59,6 +59,8 @@ METRICS = (
     _share("fp32", "FP32 products", "matrix products and convolutions in FP32"),
     _share("layout", "Layout conversions", "kernels that only change the layout of tensors"),
     _share("copies", "Copying operators", "operators that only copy, cast, concatenate or fill tensors on the device"),
+    _share("filled", "Filling operators", "those of the copying operators that fill tensors with a value"),
+    _share("joined", "Concatenating operators", "those of the copying operators that concatenate or stack tensors"),
     _share("attention", "Unfused attention", "products and softmax of attention whose scores go through memory"),
     _share("attention_products", "Products of unfused attention", "matrix products of that attention"),
     _share("attention_least", "Products of unfused attention, least", "the same at the peak of their type"),
