@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from triage.capture.trace_nouns import Calls, Operations, Operator, Trace
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
 from triage.diagnosis.claimed_kernels import _names
-from triage.diagnosis.operator_facts import operator_facts
+from triage.diagnosis.operator_facts import fp32_kernels, operator_facts
 
 PEAKS = Peaks(fp32_tflops=50, fp16_tensor_tflops=1000, dram_bytes_per_s=2e12)
 NS = 10_000_000  # of each operator
@@ -117,3 +118,24 @@ def test_copies_are_those_within_the_device() -> None:
     batch = _over("copy", "64×3×224×224", kernels=("Memcpy HtoD (Pageable -> Device)",))
     found = _facts(grown, batch, _product(4096, 4096, 4096))
     assert found["operators.copies"] == pytest.approx(0.1)
+    assert found["operators.filled"] == found["operators.joined"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "fact"), [("aten::fill_", "filled"), ("aten::zero_", "filled"), ("aten::cat", "joined")]
+)
+def test_copies_that_fill_or_join(name: str, fact: str) -> None:
+    found = _facts(replace(_over("copy", "50000×1024"), name=name), _product(4096, 4096, 4096))
+    assert {m: found[f"operators.{m}"] for m in ("filled", "joined") if found[f"operators.{m}"]} == {fact: 0.1}
+
+
+def test_fp32_kernels_of_what_waits_for_memory_are_not_blamed() -> None:
+    """A depthwise convolution in FP32 is bound by its bytes, whatever its kernel is called."""
+    depthwise = replace(
+        _over("convolution", "8×1024×32×32, 1024×1×3×3", kernels=("depthwise_fp32",)),
+        type="float",
+        flops=1e8,
+        bytes=6e7,
+    )
+    trace = replace(_trace(depthwise), names=["depthwise_fp32", "sgemm_fp32"])
+    assert fp32_kernels(trace, PEAKS) == {"sgemm_fp32"}

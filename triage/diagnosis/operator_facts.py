@@ -58,6 +58,7 @@ _FP32_RE = re.compile(
 _NARROW_RE = re.compile(r"tensorop\w{0,200}_align[12](?!\d)")
 # heuristic: a tenth of the time where no rate of an aligned product is known
 NO_NEIGHBOUR = 0.1
+_FILLS_RE, _JOINS_RE = re.compile(r"::(?:fill|zero)_$"), re.compile(r"::(?:cat|stack)$")
 _LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
@@ -82,6 +83,8 @@ def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int 
     chains = found["operators.elementwise"]
     return out | {
         "operators.copies": _share(found["operators.copies"], frame_ns),
+        "operators.filled": _share([o for o in found["operators.copies"] if _FILLS_RE.search(o.name)], frame_ns),
+        "operators.joined": _share([o for o in found["operators.copies"] if _JOINS_RE.search(o.name)], frame_ns),
         "operators.attention": _share(attention, frame_ns),
         **(_fused(attention, peaks, frame_ns) if attention else {}),
         "operators.misaligned": _share(odd, frame_ns),

@@ -42,7 +42,7 @@ _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
     ("Type", False, lambda o: _SHORT.get(o["type"].removeprefix("c10::"), o["type"])),
     ("Calls", True, lambda o: f"{o['calls']:,}"),
     (HEADS.time, True, lambda o: phrases.time(o["total_ns"])),
-    (HEADS.share, True, lambda o: percent(o["share"])),
+    (HEADS.busy_share, True, lambda o: percent(o["share"])),
     ("Rate", True, rate),
     ("Of roof", True, lambda o: percent(o["roof_share"]) if o["roof_share"] else ""),
 )
@@ -69,7 +69,7 @@ def operator_table(
         return None
     operators = _merged(operators)
     shown = operators[:most]
-    left_out = ("Rate", HEADS.share) if wide and wide < NARROW else (HEADS.share,) if wide else ()
+    left_out = ("Rate", HEADS.busy_share) if wide and wide < NARROW else (HEADS.busy_share,) if wide else ()
     columns = [
         (title, right, cell)
         for title, right, cell in _COLUMNS

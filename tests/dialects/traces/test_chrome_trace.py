@@ -213,6 +213,17 @@ def test_files_without_gpu_work_say_what_they_are(rows: list[Any], word: str) ->
         _read(rows)
 
 
+def test_rocm_profile_data_is_named() -> None:
+    rows = [{"name": "thread_name", "ph": "M", "pid": "77", "tid": "77", "args": {"name": "Hip 77"}}]
+    source = Source(
+        "-",
+        json.dumps([{}, *rows, {"pid": "0", "tid": "1", "name": "Cijk", "ts": "1", "dur": "2", "ph": "X"}]).encode(),
+    )
+    assert pick(source)[0].NAME == "pytorch-trace"
+    with pytest.raises(NotTriageable, match="rpd2tracing"):
+        chrome_trace.read(source, Options())
+
+
 def test_the_sample_is_picked() -> None:
     assert pick(Source(str(SAMPLE)))[0].NAME == "pytorch-trace"
 

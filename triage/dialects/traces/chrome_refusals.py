@@ -33,10 +33,14 @@ _WRITERS = (
 def other_tool(source: Source) -> None:
     """Raise NotTriageable for the JSON of rocprof, recognised by its first lines."""
     head = source.head_text
-    if '"CPU HIP API"' in head or '"BeginNs"' in head or '"Hip ' in head:
-        writer = "rpd2tracing JSON" if '"Hip ' in head else "results.json of rocprof"
+    if '"Hip ' in head:
         raise NotTriageable(
-            f"{source.path}: {writer}, not read",
+            f"{source.path}: rpd2tracing JSON of rocmProfileData, not read",
+            "record with torch.profiler, or rocprofv3 --output-format rocpd",
+        )
+    if '"CPU HIP API"' in head or '"BeginNs"' in head:
+        raise NotTriageable(
+            f"{source.path}: results.json of rocprof, not read",
             same_run.advice(
                 source,
                 "give the results.stats.csv or results.csv of the run, or record with rocprofv3 --output-format rocpd",
