@@ -129,6 +129,7 @@ METRICS = (
         "Pixels that failed after shading",
         "low",
         "Pixels whose alpha, stencil or depth test failed after the pixel shader",
+        "prop__prop2zrop_pixels_mode_latez_op_killed",
         also=("PixelsFailingPostPsTests", "Pixels Failing Post PS Tests", "PostZSamplesFailingZ"),
     ),
     count(
