@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from triage import schema
-from triage.products.noise import FASTER, SLOWER
+from triage.products.noise import FASTER, SAME, SLOWER
 
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
@@ -108,13 +108,15 @@ def _issue(m: Move) -> tuple[str, Sense]:
 def _throughput(m: Move) -> tuple[str, Sense]:
     if m.up:
         return {
-            FASTER: ("same work in less time: unit closer to its peak", "good"),
+            FASTER: ("unit closer to its peak, in less time", "good"),
             SLOWER: ("more work for this unit", "bad"),
-        }.get(m.verdict, ("busier in the same time", ""))
+            SAME: ("busier in the same time", ""),
+        }.get(m.verdict, ("busier", ""))
     return {
         FASTER: ("less work for this unit", "good"),
         SLOWER: ("lower only because the time rose", ""),
-    }.get(m.verdict, ("less busy in the same time", ""))
+        SAME: ("less busy in the same time", ""),
+    }.get(m.verdict, ("less busy", ""))
 
 
 def _hit_rate(m: Move) -> tuple[str, Sense]:

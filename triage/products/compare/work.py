@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 from statistics import median
 
 import numpy as np
@@ -26,6 +27,7 @@ MAX_NAMED_ITERATIONS = 3  # outlying iterations that are named
 
 CALLS = ("kernels", "launches", "markers")
 OPERATIONS = ("FLOPs of operators", "FLOPs", "FLOPs (FP64)")
+SAME_BYTES = 0.25  # heuristic: of the threads' change, as logarithms; caches change the bytes of one problem less
 BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
 
 
@@ -82,8 +84,15 @@ def _chief(rows: Sequence[Row], weighted: float) -> Row | None:
     calls = next((found[w] for w in CALLS if w in found), None)
     if calls and (calls["ratio"] is None or not steady(calls["ratio"] - 1) or not steady(weighted - 1)):
         return calls
-    known = [found[w] for w in OPERATIONS if w in found] or [found[w] for w in ("draws", "threads") if w in found]
+    threads = [found["threads"]] if "threads" in found and not _spread_wider(found) else []
+    known = [found[w] for w in OPERATIONS if w in found] or [found[w] for w in ("draws",) if w in found] + threads
     return next((r for r in known if r["ratio"] is not None and not steady(r["ratio"] - 1)), calls)
+
+
+def _spread_wider(found: dict[str, Row]) -> bool:
+    """True if other threads move the same bytes: the same work, spread over more or fewer of them."""
+    moved, threads = (found[w]["ratio"] if w in found else None for w in (BYTES, "threads"))
+    return bool(moved and threads) and abs(log(moved or 1.0)) < SAME_BYTES * abs(log(threads or 1.0))
 
 
 def _weighted(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> float:

@@ -168,7 +168,10 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     )
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
-        said += f" Latest lasting change: {last['change']} ({last['verdict']}) at {last['since']}."
+        newest = last["since"] == build(points[-1]["build"])  # one build does not show that a change lasts
+        said += (
+            f" Latest {'' if newest else 'lasting '}change: {last['change']} ({last['verdict']}) at {last['since']}."
+        )
     told = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
