@@ -56,7 +56,7 @@ def test_depth_that_a_tiler_stores() -> None:
     """As ovrgpuprofiler lists a surface: colour must be stored, depth need not."""
     path = SAMPLES / "adreno-series" / "surfaces.txt"
     (found,) = [f for f in api.diagnose(path).to_dict()["findings"] if f["rule"] == "FRM080"]
-    assert found["cause"] == "render-target-traffic" and "“StoreDepthStencil” (870 µs)" in found["message"]
+    assert found["cause"] == "render-target-traffic" and "StoreDepthStencil” (870 µs)" in found["message"]
     assert "StoreColor" not in found["message"]
 
 

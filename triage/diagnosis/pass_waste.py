@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Facts, Floats, Masks
-from triage.capture.capture import Capture
+from triage.capture.capture import SEP, Capture
 from triage.derive import View
 from triage.ground.method import LOW
 from triage.ground.units import show
@@ -69,8 +69,14 @@ def _share(capture: Capture, where: Masks, total: float, none: str) -> tuple[flo
     own = np.nan_to_num(capture.self_ns)
     rows = np.flatnonzero(where & (own > 0))
     rows = rows[np.argsort(-own[rows], kind="stable")]
-    text = ", ".join(f"“{capture.names[i]}” ({show(float(own[i]), 'ns')})" for i in rows[:_NAMED])
+    text = ", ".join(f"“{_place(capture, i)}” ({show(float(own[i]), 'ns')})" for i in rows[:_NAMED])
     return float(own[rows].sum()) / total, text or none
+
+
+def _place(capture: Capture, i: int) -> str:
+    """`Surface 1440x1584, LoadColor`: a range behind the marker around it, which tells stages of one name apart."""
+    around = str(capture.paths[i]).rpartition(SEP)[2]
+    return f"{around}, {capture.names[i]}" if around else str(capture.names[i])
 
 
 def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:

@@ -118,6 +118,8 @@ class _Maker:
         doubts = [q.message for q in part.capture.quality if q.doubt]
         if doubts:
             confidence = less_sure(confidence)
+        # without times every workload of a capture counts alike
+        alike = 1.0 if part.capture.frame_ns > 0 else 1 / max(int(part.capture.leaf.sum()), 1)
         because = [c.why for c in checks]
         if gain and rule.gain and rule.gain.because:
             because.append(f"gain: {said(rule.gain.because)}")
@@ -134,7 +136,9 @@ class _Maker:
             "name": rule.name,
             "title": title,
             "workload": part.workload_id(workload, self.d.many),
-            "level": level(gain["share"] if gain else None, confidence, gain["of"] if gain else "workload"),
+            "level": level(
+                (gain["share"] or 0.0) * alike if gain else None, confidence, gain["of"] if gain else "workload"
+            ),
             "confidence": confidence,
             "message": sentence(rule.finding, rule, lookup, i),
             "gain": gain,

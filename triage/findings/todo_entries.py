@@ -81,7 +81,9 @@ def _entry(
         "title": said(cause.title),
         "verdict_class": VERDICT_CLASSES[SUSPECT if d.cause_index.is_suspect[item.rule] else FIX],
         "level": level(
-            item.fraction if share is None else share, f["confidence"], f["gain"]["of"] if f["gain"] else "workload"
+            _of_all(item, d) if share is None else share,
+            f["confidence"],
+            f["gain"]["of"] if f["gain"] else "workload",
         ),
         "confidence": f["confidence"],
         "saved_ns": number(item.saved_ns, 1),
@@ -108,6 +110,12 @@ def _entry(
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, captured),
     }
+
+
+def _of_all(item: Item, d: Diagnosis) -> float:
+    """What an item saves of captures without times, in which every workload counts alike."""
+    count = sum(int(p.capture.leaf.sum()) for p in d.parts)
+    return item.fraction if item.whole else item.fraction * min(item.count / max(count, 1), 1.0)
 
 
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:

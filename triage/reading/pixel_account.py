@@ -23,6 +23,7 @@ FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes a
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
 MAX_VERTICES = 6  # of one full-screen draw: two triangles without an index buffer
 QUAD = 4  # pixels that are shaded together: up to so many invocations of a triangle, helpers included, are one quad
+MAX_LOOSE = 2_000  # draws without a marker that are looked at
 MAX_NAME_CHARS = 400
 SAME = 0.01  # counts this close are one size
 THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
@@ -102,6 +103,9 @@ def enter(capture: Capture) -> None:
     if is_column(view["target.pixels"]):
         return
     single = [p for p in every if len(p.rows) == 1 and not p.rest]
+    # draws without a marker have no pass; one that covers its target several times is known all the same
+    loose = [i for p in every if p.rest for i in p.rows.tolist() if capture.leaf[i]][:MAX_LOOSE]
+    single += [Pass((str(capture.names[i]),), np.array([i]), float(capture.self_ns[i])) for i in loose]
     targets = np.full(len(capture), np.nan)
     for p, a in zip(single, accounts(capture, single, view), strict=True):
         if not a.early and (a.thrown or 0.0) < THROWN and a.shaded is not None:
