@@ -34,6 +34,15 @@ def test_a_stream_that_moves_each_byte_once_is_at_its_limit(tmp_path: Path) -> N
     assert result["todo"] == [] and result["frame"]["recoverable_ns"] == 0
 
 
+@pytest.mark.parametrize(("moved", "expected"), [(12.05, "at-limit"), (24.1, "not-diagnosed")])
+def test_one_element_per_argument_and_thread_is_needed(tmp_path: Path, moved: float, expected: str) -> None:
+    """A map over three arrays of floats at the DRAM roof; twice its bytes may be a second pass or a stride."""
+    named = KERNEL | {"launch.threads": 1_048_576, "vram.bytes_read": moved * 1_048_576, "vram.bytes_written": 0}
+    stalls = {"stall.long_scoreboard": 15, "sm.issue_per_active": 22}
+    found, _ = verdict(tmp_path, {**named, **stalls, "name": "add(const float *, const float *, float *, int)"})
+    assert found == expected
+
+
 def test_full_memory_without_the_access_pattern_is_not_diagnosed(tmp_path: Path) -> None:
     found, result = verdict(tmp_path, KERNEL)
     assert found == "not-diagnosed"

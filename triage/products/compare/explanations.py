@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from triage import schema
-from triage.products.noise import FASTER, SAME, SLOWER
+from triage.products.noise import FASTER, SLOWER
 
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
