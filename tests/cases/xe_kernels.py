@@ -58,7 +58,7 @@ def metrics(gpu: Xe, k: Numbers) -> dict[str, float]:
             "GpuBusy[%]": 99, "CsThreads[threads]": k["groups"] * k["group"] / gpu.simd, "EuActive[%]": 100 * k["active"], "EuStall[%]": 100 * stall,
             "EuFpuBothActive[%]": 100 * k["both"], "Fpu0Active[%]": 100 * k["alu0"], "Fpu1Active[%]": 100 * k["alu1"], "EuAvgIpcRate[number]": 1 + k["both"],
             "EuSendActive[%]": 100 * k["send"], "EuThreadOccupancy[%]": 100 * k["occupancy"], "SamplerTexels[texels]": k["sampler"] * 1e7,
-            "SamplerTexelMisses[texels]": k["sampler"] * 3e6, "SamplersBusy[%]": 100 * k["sampler"], "SamplerBottleneck[%]": 100 * k["bottleneck"],
+            "SamplerTexelMisses[texels]": k["sampler"] * 5e5, "SamplersBusy[%]": 100 * k["sampler"], "SamplerBottleneck[%]": 100 * k["bottleneck"],
             "SlmBytesRead[bytes]": slm * 48, "SlmBytesWritten[bytes]": slm * 16, "ShaderMemoryAccesses[messages]": lookups, "ShaderAtomics[messages]": k["atomics"] * lookups,
             "L3ShaderThroughput[bytes]": lookups * 64, "L3Lookups[events]": lookups, "L3Misses[events]": misses, "ShaderBarriers[messages]": k["barrier"] * 1e5,
             "GtiReadThroughput[bytes]": read, "GtiWriteThroughput[bytes]": written,

@@ -102,7 +102,7 @@ def test_figures_of_the_tool_itself() -> None:
 
 # as docs/field-notes.md says of each: the first cause, or what there is to collect
 FIRST = {
-    "rocprof/v1-hsatrace-kernel__results.csv": ("", "rocprof -i counters.txt"),
+    "rocprof/v1-hsatrace-kernel__results.csv": ("small-grid", "rocprof -i counters.txt"),
     "rocprof/v1-pmc-vecadd__output_vec_add_gpu.csv": ("", "rocprof -i counters.txt"),
     "rocprof/v3-counter-collection__counter_collection.csv": ("", "rocprofv3"),
     "rocprof/v3-kernel-trace__kernel_trace.csv": (

@@ -18,7 +18,7 @@ def test_rows_say_what_an_operator_does() -> None:
     table = operator_table(operators)
     assert table is not None
     heads = [h for h, _ in table.headers]
-    assert heads == ["Operator", "Dims", "Type", "Calls", "Time", "Share", "Rate", "Of roof"]
+    assert heads == ["Operator", "Dims", "Type", "Calls", "Time", "Share of busy time", "Rate", "Of roof"]
     rows = {(r[0], r[1]): r[2:] for r in table.rows}
     # 2 x 96 x 1537 x 1537 x 64 FLOPs in 0.9 ms
     assert rows["aten::bmm", "96×1537×1537×64"][:3] == ["BF16", "6", "5.4 ms"]
