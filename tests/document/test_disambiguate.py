@@ -43,7 +43,14 @@ LAUNCH = {"launch.block_size": 256}  # in a frame so short passes have no findin
 
 def _frame(tmp_path: Path, large: float, small: float, **more: int) -> Path:
     """Two draws of one name at the limit of memory, in two passes, beside a marker of which nothing is known."""
-    full = {"vram.throughput": 93, "sm.throughput": 20, "l1tex.throughput": 15, "l2.throughput": 30, "name": "Draw(3)", **more}
+    full = {
+        "vram.throughput": 93,
+        "sm.throughput": 20,
+        "l1tex.throughput": 15,
+        "l2.throughput": 30,
+        "name": "Draw(3)",
+        **more,
+    }
     return generic(
         tmp_path / "f.csv",
         [

@@ -194,7 +194,7 @@ DERIVATIONS = (
     _is("nvidia"),
     Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
     Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", _drawn, whole=True),
-    Derivation("device.capability", "sm_90 is 9.0", _capability, whole=True),
+    Derivation("device.capability", "compute capability of the device, by its name or table", _capability, whole=True),
     Derivation(
         "device.is_rdna", "the architecture is gfx10 or later, by the device or its scalar registers", _rdna, whole=True
     ),
