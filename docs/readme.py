@@ -33,20 +33,19 @@ def picture() -> bool:
         return False
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
-    (out / "readme.toml").write_text(BUDGETS, encoding="utf-8")
-    triage("diagnose", DEMO, "--config", str(out / "readme.toml"), "-f", "html", "-o", str(out / "readme.html"))
+    (out / "budgets.toml").write_text(BUDGETS, encoding="utf-8")
     script = ROOT / "tests/browser/screenshot.mjs"
-    subprocess.run(
-        ["node", str(script), str(out / "readme.html"), str(out / "readme"), shutil.which(browser) or ""], check=True
-    )
-    shutil.copyfile(out / "readme-light.png", ROOT / "docs/report.png")
-    shutil.copyfile(out / "readme-dark-frame.png", ROOT / "docs/report-frame.png")
-    shutil.copyfile(out / "readme-light-passes.png", ROOT / "docs/report-passes.png")
-    triage("diagnose", QUEUES, "-f", "html", "-o", str(out / "queues.html"))
-    subprocess.run(
-        ["node", str(script), str(out / "queues.html"), str(out / "queues"), shutil.which(browser) or ""], check=True
-    )
-    shutil.copyfile(out / "queues-light-queues.png", ROOT / "docs/report-queues.png")
+    pages = {
+        "readme": ((DEMO,), {"light": "report", "dark-frame": "report-frame"}),
+        "budgets": ((DEMO, "--config", "out/budgets.toml"), {"light-passes": "report-passes"}),
+        "queues": ((QUEUES,), {"light-queues": "report-queues"}),
+    }
+    for name, (arguments, shots) in pages.items():
+        triage("diagnose", *arguments, "-f", "html", "-o", f"out/{name}.html")
+        command = ["node", str(script), str(out / f"{name}.html"), str(out / name), shutil.which(browser) or ""]
+        subprocess.run(command, check=True)
+        for shot, target in shots.items():
+            shutil.copyfile(out / f"{name}-{shot}.png", ROOT / f"docs/{target}.png")
     return True
 
 
