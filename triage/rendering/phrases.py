@@ -88,7 +88,7 @@ def unjudged(s: Summary) -> str:
     if u is None:
         return ""
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
-    what += ", counters missing." if u["collect"] else "." if u["top"] else ", no measured cause."
+    what += ", counters missing." if u["collect"] else "." if u["top"] else ", no finding."
     if u["top"]:
         what += f" {_busiest(u['top'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
@@ -113,7 +113,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     if u["count"]:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = "deciding counters not collected" if u["collect"] else "no measured cause"
+        why = "deciding counters not collected" if u["collect"] else "no finding"
         if u["top"]:
             why = _busiest(u["top"])
         sentences.append(f"{names}{ns}: {why}.")
@@ -139,7 +139,7 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         reason = f" {outside}"
     elif dark["count"] and not reason:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-        why = "counters not collected" if dark["collect"] else "no measured cause"
+        why = "counters not collected" if dark["collect"] else "no finding"
         if dark["top"]:
             why = f"{_level(dark['top'])}, need not known"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
