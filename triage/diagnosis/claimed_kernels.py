@@ -22,8 +22,9 @@ from triage.rulebook.packs import Rulebook
 def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
     """Turn undiagnosed kernels and copies of roots among what fired on the whole capture into what is to fix, or suspected."""
     trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
+    kernels = capture.names.astype(str)
     if fed := _at_roof(trace, peaks, operator_facts.GOOD_PRODUCT):
-        verdict[np.isin(capture.names.astype(str), sorted(fed)) & (verdict == NOT_DIAGNOSED)] = AT_LIMIT
+        verdict[np.isin(kernels, sorted(fed)) & (verdict == NOT_DIAGNOSED)] = AT_LIMIT
     roots = {cause: row.rule[0] for cause, row in whole.rows.items() if row.root[0] and row.likely[0] > 0}
     names = _by_name(capture) if roots else {}
     for metric, found in (_names(trace, peaks) if roots and trace else {}).items():
@@ -32,7 +33,7 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     for rule in sorted(about, key=lambda rule: bool(index.is_suspect[rule])):
         mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
         if mine:
-            here = np.isin(capture.names.astype(str), sorted(mine)) & (verdict == NOT_DIAGNOSED)
+            here = np.isin(kernels, sorted(mine)) & (verdict == NOT_DIAGNOSED)
             verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
     # copies have no counters of their own: those that an item is about are suspects like it
     if any(index.of_copies[rule] for rule in roots.values()):

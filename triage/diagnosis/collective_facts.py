@@ -5,10 +5,10 @@ Links between GPUs are no slower than PCIe, so a collective far below that link 
 
 from __future__ import annotations
 
+from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import Message, Trace
 from triage.ground.units import show
 
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 LEAST_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 this takes a millisecond, far above what a start takes
 SEVERAL = 2  # one alone may have waited
 REACHED = 0.5  # heuristic: of PCIe's peak; NCCL reaches more where GPUs share nothing but a switch

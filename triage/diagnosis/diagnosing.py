@@ -127,7 +127,7 @@ class Diagnoser:
         if self.frame:
             whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
         whole = self.cause_index.table(alone, whole_fired)
-        if capture.timeline is not None or without_units(capture) or (capture.kinds == "copy").any():
+        if capture.timeline is not None or without_units(capture) or (whole.rows and (capture.kinds == "copy").any()):
             from triage.capture.timeline.targets import next_step
             from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces and summaries need it
 

@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Facts, Floats
 from triage.capture.capture import Capture
 from triage.ground.kernel_names import kernel
 from triage.ground.units import show
 
-Facts = dict[str, tuple[float, str]]  # metric -> (value, formula)
 # the second version of Dao's library: the first names its kernels fmha_*, the third FlashAttnFwdSm90
 _FLASH_2_RE = re.compile(r"\bflash_(?:fwd|bwd)_\w*kernel")
 # PyTorch's templates, whose short names have lost their namespace; `elementwise_add` is anybody's
