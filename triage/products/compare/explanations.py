@@ -126,7 +126,7 @@ def _throughput(m: Move) -> tuple[str, Sense]:
         return "less work for this unit", "good"
     if m.verdict == SLOWER:
         return ("more work for this unit", "bad") if m.up else ("lower only because the time rose", "")
-    return f"{'' if m.up else 'less '}{'busier' if m.up else 'busy'}{' in the same time' if m.timed else ''}", ""
+    return ("busier" if m.up else "less busy") + (" in the same time" if m.timed else ""), ""
 
 
 def _hit_rate(m: Move) -> tuple[str, Sense]:
