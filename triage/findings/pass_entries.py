@@ -12,7 +12,7 @@ from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.pass_facts import geometry
 from triage.diagnosis.root_causes import Causes
-from triage.document.bundle import MOST_PASSES
+from triage.document.bundle import MAX_PASSES
 from triage.document.entries import PassEntry
 from triage.document.numbers import number
 from triage.ground.limiters import CLASSES
@@ -49,7 +49,7 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
         return []
     columns = _Columns.read(part.capture)
     book = accounts(part.capture, found, View(part.capture))
-    longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MOST_PASSES]
+    longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MAX_PASSES]
     return [_entry(d, part, found[i], columns, book[i]) for i in sorted(longest)]
 
 

@@ -166,7 +166,7 @@ def _timed(table: Table) -> Timeline | None:
         return None
     from triage.capture import timeline  # only traces need it
 
-    if len(table.trace.devices) > timeline.MOST_DEVICES:
+    if len(table.trace.devices) > timeline.MAX_DEVICES:
         raise BadCapture(
             f"{table.files[0].path}: work on {len(table.trace.devices):,} devices",
             "damaged file; export again",
