@@ -129,7 +129,7 @@ def test_a_timeline_of_thousands_of_devices_is_damaged(tmp_path: Path) -> None:
 
     path = tmp_path / "a.sqlite"
     db = small(path)
-    rows = [(i * 1000, i * 1000 + 500, i, 7, i, i << 24, 1) for i in range(2 * timeline.MOST_DEVICES)]
+    rows = [(i * 1000, i * 1000 + 500, i, 7, i, i << 24, 1) for i in range(2 * timeline.MAX_DEVICES)]
     db.executemany(f"insert into {KERNELS} values (?, ?, ?, ?, ?, ?, ?)", rows)
     db.commit()
     db.close()

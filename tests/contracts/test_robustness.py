@@ -274,7 +274,7 @@ def test_r10_templates_are_bounded_in_steps_and_output(
     """A tenth of the steps that a report may take: the bound is what is tried, not the machine."""
     from triage.rendering import sandbox, templates
 
-    monkeypatch.setattr(sandbox, "MOST_STEPS", sandbox.MOST_STEPS // 10)
+    monkeypatch.setattr(sandbox, "MAX_STEPS", sandbox.MAX_STEPS // 10)
     template = tmp_path / "evil.txt.j2"
     template.write_text("x\n" + text)
     written = 0
@@ -286,7 +286,7 @@ def test_r10_templates_are_bounded_in_steps_and_output(
     with pytest.raises(ReportError, match=r"evil\.txt\.j2") as e:
         templates.report(bundle, template, write)
     assert "\n" not in str(e.value)
-    assert written <= sandbox.MOST_TEXT + 1_000_000
+    assert written <= sandbox.MAX_TEXT + 1_000_000
 
 
 @pytest.mark.parametrize(

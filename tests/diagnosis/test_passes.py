@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from triage import api
 from triage.reading.pass_order import movable, role, roles
-from triage.reading.pass_tree import passes
 from triage.rendering.pass_table import count, pass_table
 
 FRAME = """name,path,kind,gpu.time [ms],prims.input,prims.rasterized,pixels.shaded,vram.bytes_read,vram.bytes_written,draw.count
@@ -78,7 +77,7 @@ def test_every_range_is_in_one_pass_and_the_times_add_up(rows: list[tuple[list[s
         file = Path(folder) / "frame.csv"
         file.write_text("\n".join(lines) + "\n")
         capture = api.read(file)
-    found = passes(capture)
+    found = capture.passes
     seen = sorted(int(r) for p in found for r in p.rows)
     assert len(seen) == len(set(seen))
     assert sum(p.time_ns for p in found) == pytest.approx(float(capture.self_ns.sum()))

@@ -23,7 +23,7 @@ from tests.conftest import SAMPLES
 from triage.inference.engine import Backend
 
 ROWS = 24  # lines a seed keeps: damage to a short table finds the same faults faster
-MOST_LINE = 1_000  # characters of an error line
+MAX_LINE = 1_000  # characters of an error line
 Files = dict[str, bytes]
 
 
@@ -448,7 +448,7 @@ class Judge:
         except TriageError as e:
             line = str(e)
             assert len(line.splitlines()) == 1, f"an error of {len(line.splitlines())} lines: {line[:200]!r}"
-            assert len(line) <= MOST_LINE, f"an error of {len(line)} characters: {line[:200]!r}"
+            assert len(line) <= MAX_LINE, f"an error of {len(line)} characters: {line[:200]!r}"
             return line
         bundle = assembling.bundle(self.doctor.diagnose([capture], top=50))
         for name in self.formats:

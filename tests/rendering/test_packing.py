@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT
 from triage.rendering.html import packing
 
-N = packing.LEAST
+N = packing.MIN_PACKED
 COLUMNS = {
     "short": np.arange(N - 1),
     "bytes": np.arange(N) % 7,

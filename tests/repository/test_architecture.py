@@ -1,8 +1,9 @@
-"""The house keeps its shape: imports run one way, bans hold, start-up stays light, modules stay small."""
+"""The architecture keeps its shape: imports run one way, bans hold, start-up stays light, modules stay small."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -38,10 +39,18 @@ def foreign(path: Path) -> set[str]:
     }
 
 
-def test_the_house_shows_few_rooms() -> None:
+def test_few_entries_are_visible() -> None:
     """What a stranger sees first is a list that can be read at one glance."""
     entries = [p.name for p in PACKAGE.iterdir() if not p.name.startswith("_") and p.name != "py.typed"]
     assert len(entries) <= 20, sorted(entries)
+
+
+def test_module_names_stand_once_and_limits_say_which() -> None:
+    modules = [p for _, p in rooms() if p.stem != "__init__"]
+    assert [p for p in modules if sum(o.stem == p.stem for o in modules) > 1] == []
+    for path in modules:
+        constants = {n.id for n in ast.walk(parsed(path)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        assert not [n for n in constants if re.match("_?(MOST|LEAST)(_|$)", n)], f"{path}: MAX_... or MIN_..."
 
 
 def test_imports_run_one_way() -> None:

@@ -10,7 +10,7 @@ import sys
 from triage.capture.compression import bounded
 from triage.ground.errors import BadCapture, CaptureError
 
-MOST_PIPED = 1 << 30
+MAX_PIPED = 1 << 30
 PATIENCE = 10.0  # seconds until something must have been written into a pipe
 
 
@@ -45,8 +45,8 @@ def special(path: str, mode: int) -> bytes:
                 continue
             parts.append(block)
             seen += len(block)
-            if seen > MOST_PIPED:
+            if seen > MAX_PIPED:
                 raise BadCapture(
-                    f"{path}: larger than {MOST_PIPED >> 20} MB, too large for a pipe", "write it to a file"
+                    f"{path}: larger than {MAX_PIPED >> 20} MB, too large for a pipe", "write it to a file"
                 )
         return b"".join(parts)

@@ -177,6 +177,18 @@ class InputFile:
     tells: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """levels: marker names from the outside in, the last one its own. rows: its ranges, ascending. rest: what a wrapper holds
+    without a marker of its own. marker: the workload that stands for the pass itself, -1 for none."""
+
+    levels: tuple[str, ...]
+    rows: Indices
+    time_ns: float
+    rest: bool = False
+    marker: int = -1
+
+
 @dataclass(slots=True)
 class Capture:
     """One export: workloads (repeats grouped) and one float64 array per metric over them.
@@ -184,7 +196,7 @@ class Capture:
     names, paths (parent levels joined with SEP), kinds: object arrays. calls, parent (index or -1), depth: int arrays.
     duration_ns, self_ns: inclusive and exclusive time, NaN where unknown. members: (order, offsets) of table rows per
     workload, None when every row is its own workload. frames: times of the frames in ns, where there are several;
-    spreads: of the workloads that vary most over them.
+    spreads: of the workloads that vary most over them. passes: of a frame, in its order.
     """
 
     input: InputFile
@@ -208,6 +220,7 @@ class Capture:
     uncovered_ns: float = 0.0
     frames: Floats | None = None
     spreads: Sequence[Spread] = ()
+    passes: Sequence[Pass] = ()
     collect: Callable[[list[str]], str] | None = None
     selection: str = ""  # which of the workloads --marker left
     timeline: Timeline | None = None  # with it, exclusive time is shared out where several workloads ran at once

@@ -31,7 +31,7 @@ from triage.ground.errors import BadCapture, CaptureError
 
 HEAD = 1 << 18  # bytes that decide dialect and encoding; the text of a log before the table can be long
 LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are taken for damaged
-MOST_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
+MAX_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
 csv.field_size_limit(1 << 24)
 _FOR_SHEETS = re.compile(rb"(?:\xef\xbb\xbf)?sep=[^\r\n]\r?\n", re.IGNORECASE)  # a first line that spreadsheets obey
 _MARKED = b"\n\xef\xbb\xbf"
@@ -137,7 +137,7 @@ class Source:
     def _without(self) -> bytes:
         if self._mended is None:
             with self._open() as f:
-                data = bounded(f, self.path, MOST_MENDED)
+                data = bounded(f, self.path, MAX_MENDED)
             written = encoding.of(data[:HEAD], self.path, whole=len(data) < HEAD)
             if written.startswith("utf-16"):  # there line ends are no single bytes
                 data = data.decode(written, "replace").encode("utf-8", "replace")

@@ -117,7 +117,7 @@ class Tools:
     @confined
     def compare(self, before: list[str], after: list[str], count: int = 10) -> CompareAnswer:
         """Verdicts and intervals of a change, from captures before and after (several of a side are repeats)."""
-        from triage.products.compare import comparing, headline
+        from triage.products.compare import compare_headline, comparing
 
         if not before or not after:
             raise TriageError("need one capture before and one after", "name both")
@@ -144,8 +144,8 @@ class Tools:
             for p in pairs[: max(1, min(count, 50))]
         ]
         head = {
-            "headline": headline.headline(doc),
-            "kinds": headline.kinds(doc),
+            "headline": compare_headline.headline(doc),
+            "kinds": compare_headline.kinds(doc),
             "warnings": doc["warnings"],
             "frame": frame,
             "unmatched": doc["totals"]["unmatched"],

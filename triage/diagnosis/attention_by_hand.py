@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from triage.capture.trace_nouns import Operator
 
-LEAST = 64  # rows and columns: a smaller softmax is that of classes or experts
+MIN_SIDE = 64  # rows and columns: a smaller softmax is that of classes or experts
 # what changes the scores one by one, forwards and backwards: mask, scale, dropout, softmax, conversion
 _POINTWISE = ("elementwise", "softmax", "copy", "other", "reduction")
 
@@ -16,7 +16,7 @@ _POINTWISE = ("elementwise", "softmax", "copy", "other", "reduction")
 def written_out(operators: Sequence[Operator]) -> list[Operator]:
     """Operators of every attention whose matrix of scores is written to memory, longest first."""
     shapes = {
-        s for o in operators if o.kind == "softmax" for s in _shapes(o)[:1] if len(s) > 2 and min(s[-2:]) >= LEAST
+        s for o in operators if o.kind == "softmax" for s in _shapes(o)[:1] if len(s) > 2 and min(s[-2:]) >= MIN_SIDE
     }
     found: list[Operator] = []
     for *front, rows, columns in shapes:

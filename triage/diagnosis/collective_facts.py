@@ -9,7 +9,7 @@ from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import Message, Trace
 from triage.ground.units import show
 
-LEAST_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 this takes a millisecond, far above what a start takes
+MIN_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 this takes a millisecond, far above what a start takes
 SEVERAL = 2  # one alone may have waited
 REACHED = 0.5  # heuristic: of PCIe's peak; NCCL reaches more where GPUs share nothing but a switch
 # NVIDIA, nccl-tests, PERFORMANCE.md: bytes on the busiest link over the bytes of the whole buffer, of n ranks
@@ -23,7 +23,7 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
     A call may wait for another rank: the fastest of several tells what the links give.
     """
     ops = trace.operations
-    large = [(m, int(ops.end[row] - ops.start[row])) for row, m in trace.messages.items() if m.bytes >= LEAST_BYTES]
+    large = [(m, int(ops.end[row] - ops.start[row])) for row, m in trace.messages.items() if m.bytes >= MIN_BYTES]
     large = [(m, took) for m, took in large if took > 0 and _on_link(m)]
     if len(large) < SEVERAL or not bus or frame_ns <= 0:
         return {}

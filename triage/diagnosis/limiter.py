@@ -16,7 +16,7 @@ from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
 from triage.schema.derived import HARDWARE_UNITS
 
-MOST_FRAMES = 0.5  # the side that bounds half of the frames sets the pace
+PACING_SHARE = 0.5  # the side that bounds half of the frames sets the pace
 _EPS = 1e-9  # 70.5 % lies 10 points above 60.5 %, whatever binary fractions say
 
 _BANDS = tuple(BANDS)
@@ -108,7 +108,7 @@ def _limiter(view: View) -> Codes:
         late, busy = _array(view, "present.cpu_bound"), _array(view, "present.gpu_bound")
         choices = [
             # of frame timing: in most frames the CPU works all the time and the GPU does not
-            (late >= MOST_FRAMES) & ~(busy >= MOST_FRAMES),
+            (late >= PACING_SHARE) & ~(busy >= PACING_SHARE),
             (idle >= IDLE_LIMITS) & (best < LOW),
             # ~(a >= b) is not a < b: a core that was not measured (NaN) does not stand in the way
             (front > 0) & (front >= best) & ~(core >= front),

@@ -6,7 +6,6 @@ import numpy as np
 
 from triage.capture.arrays import Masks
 from triage.capture.capture import Capture
-from triage.reading.pass_tree import passes
 
 MINOR = 0.02  # heuristic: two captures of one build differ by half of it, which is more than a fix of such a pass saves
 MINOR_TOGETHER = 0.10  # heuristic: of the frame; many short passes are work like few long ones
@@ -18,7 +17,7 @@ def minor_passes(capture: Capture) -> Masks:
     if capture.frame_ns <= 0:
         return out
     taken = 0.0
-    for p in sorted(passes(capture), key=lambda p: p.time_ns):
+    for p in sorted(capture.passes, key=lambda p: p.time_ns):
         taken += p.time_ns
         if p.time_ns >= MINOR * capture.frame_ns or taken > MINOR_TOGETHER * capture.frame_ns:
             break

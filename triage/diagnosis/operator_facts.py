@@ -31,7 +31,7 @@ from triage.ground.phrasing import first_of, percent, whole_percent
 from triage.ground.units import show
 
 # heuristic: a hundred launches' time; what an operator takes less cannot be told from its launch
-LEAST_NS = 100_000
+MIN_NS = 100_000
 # NVIDIA, TensorRT-LLM performance guidance: kernels below 10 us are bound by their launch; of twice that start and end are
 # at most half
 SHORT_CALL_NS = 10_000
@@ -140,7 +140,7 @@ def _rest(trace: Trace, found: dict[str, list[Operator]]) -> list[Operator]:
 
 
 def _shaped(trace: Trace) -> list[Operator]:
-    return [o for o in trace.operators if o.dims and o.ns >= LEAST_NS]
+    return [o for o in trace.operators if o.dims and o.ns >= MIN_NS]
 
 
 def fp32_kernels(trace: Trace, peaks: Peaks | None) -> frozenset[str]:

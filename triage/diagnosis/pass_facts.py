@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Facts, Floats, Masks
-from triage.capture.capture import Capture
+from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
 from triage.ground.phrasing import first_of, whole_percent
-from triage.reading.pass_tree import Pass, passes
 from triage.reading.pixel_account import THROWN, Account, accounts, column
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
@@ -22,16 +21,16 @@ LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
 
 def pass_facts(capture: Capture, total: float) -> Facts:
     """Facts of rule scope `frame` about passes: geometry finer than the screen, needless work. {} without passes."""
-    view, every = View(capture), passes(capture)
-    waste = waste_facts(capture, every, view, total) if total > 0 and every else {}
-    return waste | _pixel_facts(capture, every, view, total)
+    view = View(capture)
+    waste = waste_facts(capture, view, total) if total > 0 and capture.passes else {}
+    return waste | _pixel_facts(capture, view, total)
 
 
-def _pixel_facts(capture: Capture, every: Sequence[Pass], view: View, total: float) -> Facts:
+def _pixel_facts(capture: Capture, view: View, total: float) -> Facts:
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return {}
-    book = accounts(capture, every, view)
+    every, book = capture.passes, accounts(capture, capture.passes, view)
     found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:
         return {}

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Facts, Floats, Masks
-from triage.capture.capture import SEP, Capture
+from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
 from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
-from triage.reading.pass_tree import Pass
 from triage.reading.pixel_account import column
 
 SAMPLES_RE = re.compile(
@@ -33,13 +32,13 @@ _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 _NAMED = 3
 
 
-def waste_facts(capture: Capture, found: Sequence[Pass], view: View, total: float) -> Facts:
+def waste_facts(capture: Capture, view: View, total: float) -> Facts:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
     return (
         _resolves(capture, total)
         | _tile_transfers(capture, total)
-        | _multisampled(found, view, total)
-        | _twice(capture, found, view, total)
+        | _multisampled(capture.passes, view, total)
+        | _twice(capture, view, total)
     )
 
 
@@ -109,7 +108,7 @@ def _samples_of(p: Pass, stated: Floats) -> int:
     return round(float(np.median(known))) if len(known) else max((samples(level) for level in p.levels), default=1)
 
 
-def _twice(capture: Capture, found: Sequence[Pass], view: View, total: float) -> Facts:
+def _twice(capture: Capture, view: View, total: float) -> Facts:
     """Passes whose triangles, vertices, shaded pixels and draws are those of an earlier one; {} where these were not counted."""
     if capture.frames is not None:  # each marker then stands for all frames
         return {}
@@ -117,8 +116,9 @@ def _twice(capture: Capture, found: Sequence[Pass], view: View, total: float) ->
     first: dict[tuple[float | None, ...], Pass] = {}
     again: list[tuple[Pass, Pass]] = []
     compared = False
-    for p in found:
-        counts = tuple(counted(c, p, capture.leaf) for c in columns)
+    leaf = capture.leaf
+    for p in capture.passes:
+        counts = tuple(counted(c, p, leaf) for c in columns)
         prims, _, shaded, _ = counts
         if not prims or not shaded or sum(c is not None for c in counts) < 3 or p.rest:
             continue

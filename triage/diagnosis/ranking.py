@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,11 @@ def significant(items: Sequence[Item], least: float, total: float) -> list[Item]
         return i.saved_ns / total if total > 0 and i.saved_ns == i.saved_ns else i.fraction
 
     return [i for i in items if share(i) >= least - 1e-12]  # rounding: exactly the minimum is kept
+
+
+def untimed_share(parts: Iterable[Part], count: int = 1) -> float:
+    """Share that `count` workloads have in captures without times, where each counts alike."""
+    return min(count / max(sum(int(p.capture.leaf.sum()) for p in parts), 1), 1.0)
 
 
 def firing(part: Part, item: Item, w: int) -> Firings:

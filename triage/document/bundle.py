@@ -33,7 +33,7 @@ from triage.document.finding_rows import Row
 from triage.document.page_entries import CauseEntry, RooflineEntry, RuleEntry, StepEntry, WeighedEntry
 
 Entry: TypeAlias = Mapping[str, Any]  # an entry of any kind
-MOST_PASSES = 200  # of a capture that are listed, the longest
+MAX_PASSES = 200  # of a capture that are listed, the longest
 
 
 class Columns(Protocol):

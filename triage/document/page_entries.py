@@ -10,13 +10,13 @@ STATES = ("limits", "passes", "not measured", "noted")  # of a step: what its nu
 
 
 class ThresholdEntry(TypedDict):
-    """A threshold in force. house: without a source."""
+    """A threshold in force. heuristic: without a source."""
 
     name: str
     value: float
     unit: str
     why: str
-    house: bool
+    heuristic: bool
 
 
 class RuleEntry(TypedDict):

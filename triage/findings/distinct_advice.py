@@ -8,7 +8,7 @@ from collections.abc import Iterable
 SAME = (
     0.6  # share of the shorter line's words from which on two lines are the same measure (judged on the samples' lists)
 )
-LEAST = 3  # words that they share at least
+MIN_SHARED_WORDS = 3  # words that they share at least
 _WORD = re.compile(r"[a-z_]{4,}")
 _COMMON = frozenset(
     "also each from have into instead less more only than that them then they this when where which with".split()
@@ -34,4 +34,4 @@ def _words(line: str) -> frozenset[str]:
 
 def _alike(a: frozenset[str], b: frozenset[str]) -> bool:
     both = len(a & b)
-    return both >= LEAST and both >= SAME * min(len(a), len(b))
+    return both >= MIN_SHARED_WORDS and both >= SAME * min(len(a), len(b))

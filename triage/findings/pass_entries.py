@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks
-from triage.capture.capture import Capture
+from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.pass_facts import geometry
 from triage.diagnosis.root_causes import Causes
-from triage.document.bundle import MOST_PASSES
+from triage.document.bundle import MAX_PASSES
 from triage.document.entries import PassEntry
 from triage.document.numbers import number
 from triage.ground.limiters import CLASSES
 from triage.ground.pixel_formats import pixel_bytes
 from triage.ground.terminology import said
-from triage.reading.pass_tree import CALL, Pass, passes
+from triage.reading.pass_tree import CALL
 from triage.reading.pixel_account import Account, accounts, column
 
 MAX_UNMEASURED_SHARE = 0.05  # heuristic: with more of a pass's time without its counter a sum is no sum of the pass
@@ -43,13 +43,13 @@ def entries(d: Diagnosis) -> list[PassEntry]:
 
 
 def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
-    found = passes(part.capture)
+    found = part.capture.passes
     # one range after the other without markers around them are no passes of their own
     if len(found) < 2:
         return []
     columns = _Columns.read(part.capture)
     book = accounts(part.capture, found, View(part.capture))
-    longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MOST_PASSES]
+    longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MAX_PASSES]
     return [_entry(d, part, found[i], columns, book[i]) for i in sorted(longest)]
 
 

@@ -23,7 +23,9 @@ def _rule(r: Rule, method: str) -> RuleEntry:
     for t in r.thresholds.values():
         value, unit = display(r.threshold(t.name, method), t.unit)
         why = said(t.why) or cites.get(t.cite, "")
-        limits.append({"name": t.name.replace("_", " "), "value": value, "unit": unit, "why": why, "house": not t.cite})
+        limits.append(
+            {"name": t.name.replace("_", " "), "value": value, "unit": unit, "why": why, "heuristic": not t.cite}
+        )
     return {
         "id": r.id,
         "name": r.name,

@@ -13,7 +13,7 @@ from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.gain import speedup
-from triage.diagnosis.ranking import firing
+from triage.diagnosis.ranking import firing, untimed_share
 from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
@@ -118,8 +118,7 @@ class _Maker:
         doubts = [q.message for q in part.capture.quality if q.doubt]
         if doubts:
             confidence = less_sure(confidence)
-        # without times every workload of a capture counts alike
-        alike = 1.0 if part.capture.frame_ns > 0 else 1 / max(int(part.capture.leaf.sum()), 1)
+        alike = 1.0 if part.capture.frame_ns > 0 else untimed_share([part])
         because = [c.why for c in checks]
         if gain and rule.gain and rule.gain.because:
             because.append(f"gain: {said(rule.gain.because)}")

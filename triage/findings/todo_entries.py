@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item
+from triage.diagnosis.ranking import untimed_share
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
@@ -68,6 +69,7 @@ def _entry(
     """One item. finding: the one on its worst workload. total: time of its captures in ns."""
     cause, f = d.book.cause(d.cause_index.names[item.cause]), finding.entry
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
+    alike = 1.0 if item.whole else untimed_share(d.parts, item.count)
     worst = "" if item.whole else str(d.parts[item.workloads[0][0]].capture.names[item.workloads[0][1]])
     owner, theirs = owner_of(worst), owner_advice(worst)
     view = d.parts[finding.part].view
@@ -81,7 +83,7 @@ def _entry(
         "title": said(cause.title),
         "verdict_class": VERDICT_CLASSES[SUSPECT if d.cause_index.is_suspect[item.rule] else FIX],
         "level": level(
-            _of_all(item, d) if share is None else share,
+            item.fraction * alike if share is None else share,
             f["confidence"],
             f["gain"]["of"] if f["gain"] else "workload",
         ),
@@ -110,12 +112,6 @@ def _entry(
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, captured),
     }
-
-
-def _of_all(item: Item, d: Diagnosis) -> float:
-    """What an item saves of captures without times, in which every workload counts alike."""
-    count = sum(int(p.capture.leaf.sum()) for p in d.parts)
-    return item.fraction if item.whole else item.fraction * min(item.count / max(count, 1), 1.0)
 
 
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:

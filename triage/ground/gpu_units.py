@@ -1,4 +1,4 @@
-"""The parts of a GPU whose demand a cure can lower, and the metric that says how busy each was (share of peak, elapsed).
+"""The parts of a GPU whose demand a fix can lower, and the metric that says how busy each was (share of peak, elapsed).
 
 Parts behind the roll-ups come first (SM, L1 and L2 are the highest of theirs); fixed-function units are their own SOL.
 """

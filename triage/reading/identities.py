@@ -24,7 +24,7 @@ SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_
 RUN = ("inst.executed", "inst.issued")  # of a launch; a range of a frame may hold none
 # of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 128 scalar ones (AMD), 256 KiB of
 # shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
-MOST_OF = {
+MAX_OF = {
     "launch.registers": 512.0,
     "launch.accum_registers": 512.0,
     "launch.scalar_registers": 128.0,
@@ -151,7 +151,7 @@ def _beyond_bounds(table: Table) -> list[Quality]:
     for metric in (*SOME, *RUN) if "launch.block_size" in table.columns else SOME:
         if (column := table.columns.get(metric)) is not None:
             out += _blank(table, (metric,), column.values == 0, "a count of 0")
-    for metric, most in MOST_OF.items():
+    for metric, most in MAX_OF.items():
         if (column := table.columns.get(metric)) is not None:
             with np.errstate(invalid="ignore"):
                 out += _blank(table, (metric,), column.values > most, "more than any device has")

@@ -7,24 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import Floats, Masks
-from triage.capture.capture import Capture, Derived
+from triage.capture.capture import Capture, Derived, Pass
 from triage.derive import View
 from triage.ground.columns import is_column
-from triage.reading.pass_tree import Pass
 
 SAME = 0.25  # heuristic: passes whose primitives differ by less draw the same geometry
 COVERED = 2.0  # times the pixels: so much more the same geometry covers where its depth was not laid before
 FORMULA = f"1 in passes behind one that drew as many primitives ({SAME:.0%}) over {COVERED:g} times the pixels or more"
 
 
-def enter(capture: Capture, view: View, found: Sequence[Pass]) -> None:
-    """Mark the workloads of such passes, of all that are found; nothing where pixels or primitives were not counted."""
+def enter(capture: Capture, view: View) -> None:
+    """Mark the workloads of such passes; nothing where pixels or primitives were not counted."""
     pixels, prims = view["pixels.drawn"], view["prims.drawn"]
     if not is_column(pixels) or not is_column(prims):
         return
     leaf, laid = capture.leaf, np.zeros(len(capture))
     before: list[tuple[float, float]] = []
-    for p in found:
+    for p in capture.passes:
         drawn, covered = (counted(values, p, leaf) or 0.0 for values in (prims, pixels))
         if drawn >= 1 and covered > 0 and _is_laid(drawn, covered, before):
             laid[p.rows] = 1.0

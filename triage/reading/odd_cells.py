@@ -24,7 +24,7 @@ from triage.reading import duplicates, far_off, name_variants
 from triage.reading.text_blocks import NUMBER, Column
 
 FEW = 0.05  # of a column's cells, up to which the departing ones are odd
-MOST = 5  # remarks of a capture
+MAX_REMARKS = 5  # remarks of a capture
 SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
 STAMP = 12  # digits of a time that no clock shows twice by chance
@@ -49,7 +49,7 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
     may_lack = declared if isinstance(declared, dict) else dict.fromkeys(declared, "")
     found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
     said = " ".join(q.message for q in table.quality) if found else ""
-    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MOST]
+    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MAX_REMARKS]
 
 
 def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, str]) -> Iterator[_Found]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices
-from triage.capture.capture import SEP, Capture, Table
+from triage.capture.arrays import Floats
+from triage.capture.capture import SEP, Capture, Pass, Table
 from triage.derive.vendor import of_kernels
 
 WRAPPER = 0.5  # heuristic: a marker around more than half of the frame is no pass
@@ -25,18 +25,6 @@ CALL = re.compile(
 )
 DRAW = re.compile(r"(?:ID3D\w+::|vkCmd|gl)?(?:Multi)?Draw(?![a-z])\w*\s*(?:\(.*)?$")  # one draw by its call
 DRAWN = ("fullscreen", "geometry", "draw", "raytracing")
-
-
-@dataclass(frozen=True)
-class Pass:
-    """levels: marker names from the outside in, the last one its own. rows: its ranges, ascending. rest: what a wrapper holds
-    without a marker of its own. marker: the workload that stands for the pass itself, -1 for none."""
-
-    levels: tuple[str, ...]
-    rows: Indices
-    time_ns: float
-    rest: bool = False
-    marker: int = -1
 
 
 @dataclass

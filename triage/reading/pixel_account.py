@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture.arrays import Floats
-from triage.capture.capture import SEP, Capture, Derived
+from triage.capture.capture import SEP, Capture, Derived, Pass
 from triage.derive import View
 from triage.ground.columns import is_column
 from triage.reading import laid_depth, pass_order
 from triage.reading.laid_depth import counted
-from triage.reading.pass_tree import Pass, passes
 
 FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
@@ -98,13 +97,12 @@ def enter(capture: Capture) -> None:
     if not is_column(view["pixels.drawn"]):
         _enter_sizes(capture, view)
         return
-    every = passes(capture)
-    laid_depth.enter(capture, view, every)
+    laid_depth.enter(capture, view)
     if is_column(view["target.pixels"]):
         return
-    single = [p for p in every if len(p.rows) == 1 and not p.rest]
+    single = [p for p in capture.passes if len(p.rows) == 1 and not p.rest]
     # draws without a marker have no pass; one that covers its target several times is known all the same
-    loose = [i for p in every if p.rest for i in p.rows.tolist() if capture.leaf[i]][:MAX_LOOSE]
+    loose = [i for p in capture.passes if p.rest for i in p.rows.tolist() if capture.leaf[i]][:MAX_LOOSE]
     single += [Pass((str(capture.names[i]),), np.array([i]), float(capture.self_ns[i])) for i in loose]
     targets = np.full(len(capture), np.nan)
     for p, a in zip(single, accounts(capture, single, view), strict=True):

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
-MOST_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
+MAX_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 OWN = 0.1  # of device time, from which on the profiler is part of what it shows
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
-MOST = 20  # remarks of one kind that name their row; the rest is counted
+MAX_REMARKS = 20  # remarks of one kind that name their row; the rest is counted
 
 
 def check(table: Table) -> list[Quality]:
@@ -40,9 +40,9 @@ def check(table: Table) -> list[Quality]:
 
 def _rows(table: Table, check_name: str, bad: Masks, message: str) -> list[Quality]:
     rows = np.flatnonzero(bad)
-    out = [Quality(check_name, f"{str(table.names[r])[:80]}: {message}", int(r)) for r in rows[:MOST]]
-    if len(rows) > MOST:
-        out.append(Quality(check_name, f"{len(rows) - MOST} more workloads: {message}"))
+    out = [Quality(check_name, f"{str(table.names[r])[:80]}: {message}", int(r)) for r in rows[:MAX_REMARKS]]
+    if len(rows) > MAX_REMARKS:
+        out.append(Quality(check_name, f"{len(rows) - MAX_REMARKS} more workloads: {message}"))
     return out
 
 
@@ -81,7 +81,7 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
     values = column.values
     known = schema.get(name) if schema.known(name) else None
     share = known is not None and known.unit == "ratio" and known.bounded
-    most = 1 + ROUNDING if share else MOST_OF.get(known.unit if known else "", ABSURD)
+    most = 1 + ROUNDING if share else MAX_OF.get(known.unit if known else "", ABSURD)
     # what was computed from rounded figures may fall a little below 0; nothing measured does
     least = -ROUNDING if share and column.inputs else -TINY
     low, high = float(np.fmin.reduce(values, initial=0)), float(np.fmax.reduce(values, initial=0))

@@ -145,6 +145,7 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
         collect=_next_step(table.trace) or table.collect or dialects.collector(module, arch),
     )
     tiny_work.enter(out)
+    out.passes = pass_tree.passes(out)
     pixel_account.enter(out)
     if frame is not None:
         frames.enter(out, frame, codes)
@@ -165,7 +166,7 @@ def _timed(table: Table) -> Timeline | None:
         return None
     from triage.capture import timeline  # only traces need it
 
-    if len(table.trace.devices) > timeline.MOST_DEVICES:
+    if len(table.trace.devices) > timeline.MAX_DEVICES:
         raise BadCapture(
             f"{table.files[0].path}: work on {len(table.trace.devices):,} devices",
             "damaged file; export again",
@@ -206,6 +207,7 @@ def select(capture: Capture, marker: str) -> Capture:
     capture.facts = {m: v[keep] for m, v in capture.facts.items()}
     capture.timeline = None  # the gaps lie between all of them
     capture.members = (np.concatenate(groups), np.concatenate([[0], np.cumsum([len(g) for g in groups])]))
+    capture.passes = pass_tree.passes(capture)
     part_ns = float(np.nansum(capture.self_ns))
     times = f" ({show(part_ns, 'ns')} of {show(all_ns, 'ns')})" if all_ns > 0 else ""
     gone = "; no timeline, whose gaps lie between all of them" if timed else ""

@@ -11,7 +11,7 @@ from triage.rendering import phrases
 from triage.rendering.text_table import TextTable
 
 DEFAULT_MARKERS = 8  # markers that a short report lists
-MOST_MARKERS = 50
+MAX_MARKERS = 50
 
 
 def frames_table(captures: Sequence[CaptureEntry], *, most: int = DEFAULT_MARKERS) -> TextTable | None:

@@ -12,7 +12,7 @@ from triage.rendering.labels import HEADS
 from triage.rendering.text_table import TextTable
 
 DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
-MOST_OPERATORS = 200  # that the page lists
+MAX_OPERATORS = 200  # that the page lists
 NARROW = 72  # columns of a terminal below which the FLOP rate is left out
 _SHORT = {
     "BFloat16": "BF16",

@@ -21,10 +21,10 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context, LoopContext, markup_join, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-MOST_STEPS = 10_000_000
-MOST_TEXT = 256_000_000  # characters that one report may write, or make on the way
-MOST_MADE = 10_000_000  # characters or items of one value
-MOST_WIDTH = 1_000_000  # of padding, batches and the like
+MAX_STEPS = 10_000_000
+MAX_TEXT = 256_000_000  # characters that one report may write, or make on the way
+MAX_MADE = 10_000_000  # characters or items of one value
+MAX_WIDTH = 1_000_000  # of padding, batches and the like
 SECONDS = 20.0  # of a core; for what is slow in few steps, such as comparing long lists again and again
 _CALL = 10  # steps that a call takes
 _FREE_TEXT_CHARS = 1_000  # characters of a text that costs no more than the step that made it
@@ -37,7 +37,7 @@ class Budget:
     """What a template may still do."""
 
     def __init__(self) -> None:
-        self.steps, self.characters = MOST_STEPS, MOST_TEXT
+        self.steps, self.characters = MAX_STEPS, MAX_TEXT
         self._began = time.thread_time()
 
     def step(self, count: int = 1) -> None:
@@ -45,7 +45,7 @@ class Budget:
         before = self.steps
         self.steps -= count
         if self.steps < 0:
-            refuse(f"the template takes more than {MOST_STEPS:,} steps")
+            refuse(f"the template takes more than {MAX_STEPS:,} steps")
         if before >> 12 != self.steps >> 12 and time.thread_time() - self._began > SECONDS:
             refuse(f"the template takes more than {SECONDS:.0f} s")
 
@@ -53,7 +53,7 @@ class Budget:
         """Some characters are written or made."""
         self.characters -= length
         if self.characters < 0:
-            refuse(f"the template makes more than {MOST_TEXT:,} characters")
+            refuse(f"the template makes more than {MAX_TEXT:,} characters")
 
     def each(self, items: Any) -> Iterator[object]:
         """The items, each of them a step."""
@@ -127,7 +127,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def check(self, size: int) -> None:
         """Refuse a value of a size before it is made."""
-        if size > MOST_MADE:
+        if size > MAX_MADE:
             refuse("the value is too large")
 
     def _filter(self, name: str, work: Callable[..., object]) -> Callable[..., object]:
@@ -163,7 +163,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _bounded(self, name: str, given: list[object], more: list[object]) -> None:
         widths = [abs(v) for v in more if isinstance(v, int)]
-        if max(widths, default=0) > MOST_WIDTH:
+        if max(widths, default=0) > MAX_WIDTH:
             refuse(f"{name}: the width is too large")
         self.budget.step(max(widths, default=0) // _FREE_TEXT_CHARS)
         if name in _TIMES:
@@ -197,7 +197,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         plain = all(isinstance(v, int | float) for v in (left, right))
         if operator == "**" and (sizes[1] > 64 or sizes[0] > 1_000_000):
             refuse("the exponent is too large")
-        if operator == "*" and sizes[0] * sizes[1] > (MOST_MADE**8 if plain else MOST_MADE // 10):
+        if operator == "*" and sizes[0] * sizes[1] > (MAX_MADE**8 if plain else MAX_MADE // 10):
             refuse("the product is too large")
         if operator == "+" and not plain:
             self.check(sum(sizes))

@@ -27,11 +27,11 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import said, voice
 from triage.rendering import code_places, confined, declared, escape, next_captures, phrases, timeline_phrases
 from triage.rendering.findings_csv import Write
-from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames, frames_table
+from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import AS_DATA
-from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
-from triage.rendering.sandbox import MOST_TEXT, Sandbox
+from triage.rendering.sandbox import MAX_TEXT, Sandbox
 from triage.rendering.template_files import Below
 
 DEFAULT_FINDINGS = 5  # findings a short report lists
@@ -148,8 +148,8 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "say": Phrases(),
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
-        "frames_table": frames_table(doc["captures"], most=MOST_MARKERS if full else DEFAULT_MARKERS),
-        "operator_table": operator_table(doc["frame"]["operators"], most=MOST_OPERATORS if full else DEFAULT_OPERATORS),
+        "frames_table": frames_table(doc["captures"], most=MAX_MARKERS if full else DEFAULT_MARKERS),
+        "operator_table": operator_table(doc["frame"]["operators"], most=MAX_OPERATORS if full else DEFAULT_OPERATORS),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
         # what a user's template gets is plain data
@@ -237,8 +237,8 @@ def _report(b: Bundle, path: Path, write: Write, full: bool, trusted: bool, brie
     try:
         for chunk in env.get_template(path.name).generate(names):
             written += len(chunk)
-            if written > MOST_TEXT and not trusted:
-                raise ReportError(f"{path}: output of the template exceeds {MOST_TEXT:,} characters", "limit its loops")
+            if written > MAX_TEXT and not trusted:
+                raise ReportError(f"{path}: output of the template exceeds {MAX_TEXT:,} characters", "limit its loops")
             write(chunk)
     except ReportError:
         raise

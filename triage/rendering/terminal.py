@@ -23,9 +23,9 @@ from triage.ground.terminology import said, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
-from triage.rendering.frames_table import MOST_MARKERS, frames, frames_table
+from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
-from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
 from triage.rendering.terminal_table import table_of
@@ -315,14 +315,14 @@ class _Page:
         if lines := queue_lines(self.doc["captures"]):
             self.title(HEADS.queues)
             self.say("\n".join(lines), indent=2)
-        if (t := frames_table(self.doc["captures"], most=MOST_MARKERS)) and self.full:
+        if (t := frames_table(self.doc["captures"], most=MAX_MARKERS)) and self.full:
             self.title(HEADS.over_frames)
             self.console.print(table_of(t, self.wide, 0))
 
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
         t = operator_table(
-            self.doc["frame"]["operators"], wide=self.wide, most=MOST_OPERATORS if self.full else DEFAULT_OPERATORS
+            self.doc["frame"]["operators"], wide=self.wide, most=MAX_OPERATORS if self.full else DEFAULT_OPERATORS
         )
         if t is None:
             return

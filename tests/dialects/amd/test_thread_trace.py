@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
 from tests.helpers.dialects import read, read_or_refuse, refusal
-from triage.dialects.amd.thread_trace import listing, places, rocprofv3_att
-from triage.dialects.amd.thread_trace.listing import Instruction, Listing
+from triage.dialects.amd.thread_trace import isa_listing, isa_places, rocprofv3_att
+from triage.dialects.amd.thread_trace.isa_listing import Instruction, Listing
 
 GATHER = SAMPLES / "rocprofv3-att" / "stats_gather.csv"
 HEAD = '"CodeObj","Vaddr","Instruction","Hitcount","Latency","Stall","Idle","Source"\n'
@@ -64,7 +64,7 @@ def test_what_was_not_executed_is_not_awaited() -> None:
 
 
 def test_walks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "STEPS", 20)
+    monkeypatch.setattr(isa_listing, "STEPS", 20)
     assert of("global_load_dword v0, v[8:9], off", *["s_nop 0"] * 50, "s_waitcnt vmcnt(0)").awaited(51, "vm") == []
 
 
@@ -86,7 +86,7 @@ def test_kernels_with_their_waits() -> None:
     [("/a/k.hip:41", ("/a/k.hip", 41)), ("", ("", 0)), ("k.hip", ("", 0)), (":4", ("", 0)), ("k:0", ("", 0)), ("k:٣", ("", 0)), ("k:" + "9" * 5000, ("", 0))],
 )  # fmt: skip
 def test_source_lines(text: str, place: tuple[str, int]) -> None:
-    assert places.source_line(text) == place
+    assert isa_places.source_line(text) == place
 
 
 def test_nothing_was_executed() -> None:
@@ -106,5 +106,5 @@ def test_waits_for_scratch_are_shared_with_other_loads_of_the_wait() -> None:
     wait = Instruction(8, "s_waitcnt vmcnt(0)", 1.0, 90.0, 80.0, 0.0, "")
     code = of("scratch_load_dword v0, off, s0", "global_load_dword v1, v[8:9], off")
     both = Listing("k", 1, [*code.rows, wait])
-    assert places.waiting_for_scratch(both) == 40.0
-    assert places.waiting_for_scratch(Listing("k", 1, [code.rows[1], wait])) == 0.0
+    assert isa_places.waiting_for_scratch(both) == 40.0
+    assert isa_places.waiting_for_scratch(Listing("k", 1, [code.rows[1], wait])) == 0.0

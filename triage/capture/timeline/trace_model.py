@@ -39,7 +39,7 @@ from triage.capture.trace_nouns import (
 )
 from triage.ground.method import TINY_NS
 
-MOST_DEVICES = 512
+MAX_DEVICES = 512
 LONGEST = 10  # gaps named one by one
 PARTS = 240  # equal parts of the trace that a strip shows
 SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy takes longer than moving it

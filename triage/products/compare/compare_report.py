@@ -14,8 +14,8 @@ from triage.ground.phrasing import either, percent, plural, upper_first, whole_p
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
+from triage.products.compare.compare_headline import headline, kinds, noun, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
-from triage.products.compare.headline import headline, kinds, noun, sentences, verdict, whole
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import added, labels, steps

@@ -11,8 +11,8 @@ from triage.files import writing
 from triage.ground.method import LATEST
 from triage.ground.phrasing import plural
 from triage.products.compare import compare_report, comparing
+from triage.products.compare.compare_headline import headline, noun, verdict
 from triage.products.compare.compare_result import Comparison, Paired
-from triage.products.compare.headline import headline, noun, verdict
 from triage.products.noise import FLOOR, verdict_word
 from triage.rendering.formats import by_ending
 

@@ -12,7 +12,7 @@ from triage.capture.capture import Capture
 from triage.capture.trace_nouns import KERNEL, Trace
 from triage.products.noise import remarks
 
-LEAST, MARKED = 4, 2  # of fewer repeats nothing is known; of those that a framework marks, two will do
+MIN_REPEATS, MARKED = 4, 2  # of fewer repeats nothing is known; of those that a framework marks, two will do
 SAME = (
     0.875  # part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
 )
@@ -37,7 +37,7 @@ class Iterations:
 
 def iterations(c: Capture) -> Iterations | None:
     """The iterations of a capture; None where it shows none."""
-    if c.frames is not None and len(c.frames) >= LEAST:
+    if c.frames is not None and len(c.frames) >= MIN_REPEATS:
         return Iterations("frame", [float(t) for t in c.frames])
     if (trace := c.table.trace) is None:
         return None
@@ -50,7 +50,7 @@ def _sequences(trace: Trace) -> Iterations | None:
     """Repeats of a sequence of kernels in the stream that works longest."""
     ops = trace.operations
     rows = np.flatnonzero(ops.kind == KERNEL)
-    if len(rows) < 2 * LEAST:
+    if len(rows) < 2 * MIN_REPEATS:
         return None
     streams, of = np.unique(np.stack([ops.device[rows], ops.stream[rows]]), axis=1, return_inverse=True)
     most = np.bincount(of.ravel(), (ops.end - ops.start)[rows], streams.shape[1]).argmax()
@@ -62,18 +62,18 @@ def _sequences(trace: Trace) -> Iterations | None:
     # what runs once per sequence marks its start, wherever kernels were left out or added
     anchor = next((n for n, k in Counter(name.tolist()).items() if abs(k - len(name) / period) < 1), None)
     times = np.diff(ops.start[rows[name == anchor]]).astype(np.float64).tolist()
-    return Iterations("sequence", times, period) if len(times) >= LEAST - 1 else None
+    return Iterations("sequence", times, period) if len(times) >= MIN_REPEATS - 1 else None
 
 
 def _period(name: Indices) -> int:
     """Kernels after which most of the names recur; 0 where they do not."""
     tried: Counter[int] = Counter()
     for kernel, count in Counter(name.tolist()).most_common(NAMES):
-        if count >= LEAST:
+        if count >= MIN_REPEATS:
             tried.update(np.diff(np.flatnonzero(name == kernel)).tolist())
             tried.update([len(name) // count])
     chance = float(np.square(np.bincount(name) / len(name)).sum())
-    for period in sorted(p for p, _ in tried.most_common(NAMES) if SHORTEST <= p <= len(name) // LEAST):
+    for period in sorted(p for p, _ in tried.most_common(NAMES) if SHORTEST <= p <= len(name) // MIN_REPEATS):
         if float((name[period:] == name[:-period]).mean()) - chance >= SAME * (1 - chance):
             return period
     return 0

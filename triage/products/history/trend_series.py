@@ -16,7 +16,7 @@ from triage.products.history.trend import FRAME, Trend, load
 from triage.products.noise import FLOOR
 
 PARTS = 2  # markers that a change of the frame names
-LEAST_PART = 0.1  # of the change: a marker that adds less does not explain it
+MIN_PART = 0.1  # of the change: a marker that adds less does not explain it
 
 
 def trend_of(db: Database, order: Sequence[Build], what: str = "", floor: float = FLOOR) -> Line:
@@ -89,7 +89,7 @@ def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
     before, after = (_middles(trend.times[mine]) for mine in rows)
     adds = np.sign(s.change) * (after - before)
     order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
-    least = max(LEAST_PART * adds[-1], 0.0)
+    least = max(MIN_PART * adds[-1], 0.0)
     return [
         {"marker": trend.markers[m].split(SEP), "adds_ns": round(float(np.sign(s.change) * adds[m]), 1)}
         for m in order

@@ -17,7 +17,7 @@ from triage.rendering.escape import jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
 MAX_TITLE_CHARS = 80  # what a board or a list of tickets shows of a title
-LEAST_NAME_CHARS = 8  # of a place: a shorter piece names nothing
+MIN_NAME_CHARS = 8  # of a place: a shorter piece names nothing
 WHOLE = "the whole capture"
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
@@ -29,7 +29,7 @@ def title(c: TodoItem) -> str:
     more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
     place, more = (WHOLE, "") if set(c["names"]) == {"frame"} else (c["names"][0], more)
     room = MAX_TITLE_CHARS - len(f"{c['title']}: {more}{gain}")
-    where = f": {short(place, room)}{more}" if room >= min(LEAST_NAME_CHARS, len(place)) else ""
+    where = f": {short(place, room)}{more}" if room >= min(MIN_NAME_CHARS, len(place)) else ""
     return short(f"{c['title']}{where}{gain}", MAX_TITLE_CHARS)
 
 

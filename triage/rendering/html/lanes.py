@@ -18,7 +18,7 @@ from triage.rendering.queue_text import queue_lines
 
 WIDTH, ROW = 1060, 26
 NEAR = 2.2  # percent of the width: numbers nearer than that would cover each other
-LEAST = 0.05  # height of a bar that is drawn
+MIN_HEIGHT = 0.05  # height of a bar that is drawn
 SEEN = 0.02  # share of a part from which on a bar is seen; a lane without one is left out
 # lane -> (label, class of its bars)
 _LANES = {
@@ -94,7 +94,7 @@ def _row(label: str, bars: list[tuple[list[float], str, str]], scale: float) -> 
         path = []
         for i, share in enumerate(shares):
             height = share / scale * ROW
-            if height >= LEAST:
+            if height >= MIN_HEIGHT:
                 path.append(f"M{i * width:.1f} {ROW - under[i]:.1f}h{width:.2f}v-{height:.1f}h-{width:.2f}z")
                 under[i] += height
         if path:

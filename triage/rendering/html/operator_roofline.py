@@ -14,7 +14,7 @@ from triage.rendering.escape import short
 from triage.rendering.operator_table import dims
 
 WIDTH, HEIGHT = 440, 210
-MOST = 40  # operators drawn, the longest
+MAX_DRAWN = 40  # operators drawn, the longest
 NAMED = 4  # of them with their names
 MIN_SHARE = 0.05  # of the whole time: operators that take less of it are not what counts
 LABEL = 13  # height of a name in the drawing
@@ -30,7 +30,7 @@ def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None =
         (o, *_place(o))
         for o in operators or ()
         if o["roof_share"] and o["flops"] and o["bytes"] and o["kind"] != "elementwise"
-    ][:MOST]
+    ][:MAX_DRAWN]
     if len(found) < 2 or sum(o["total_ns"] for o, *_ in found) < MIN_SHARE * (total_ns or 0.0):
         return Markup()
     across = _decades([x for _, x, _, _ in found])

@@ -22,7 +22,7 @@ from triage.rendering.html.string_table import Json
 
 LEVEL = 5  # of compression: the highest takes four times as long for a twenty-fifth of the size
 AHEAD = 2  # parts that are compressed while others are made
-LEAST = 500  # values of a column from which on it is written as bytes
+MIN_PACKED = 500  # values of a column from which on it is written as bytes
 COLUMN = "~"  # key of what stands for a column: [first byte, bytes per value, values, smallest, step]
 
 
@@ -59,7 +59,7 @@ class _Columns:
             return found.item()
         if not isinstance(found, np.ndarray):
             raise TypeError(type(found).__name__)
-        if len(found) < LEAST or found.dtype.kind not in "iu":
+        if len(found) < MIN_PACKED or found.dtype.kind not in "iu":
             return found.tolist()
         least, most = int(found.min()), int(found.max())
         if least < np.iinfo(np.int32).min or most > np.iinfo(np.int32).max:

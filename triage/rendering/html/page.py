@@ -9,19 +9,19 @@ from functools import cache
 
 from markupsafe import Markup
 
-from triage.document.bundle import MOST_PASSES, Bundle
+from triage.document.bundle import MAX_PASSES, Bundle
 from triage.document.entries import CiteEntry
 from triage.document.page_entries import RuleEntry
 from triage.document.summary import Summary
 from triage.files.bundled import share
 from triage.ground import glossary as words
 from triage.rendering import phrases
-from triage.rendering.frames_table import DEFAULT_MARKERS, MOST_MARKERS, frames_table
+from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames_table
 from triage.rendering.html import bars, drawings, lanes, operator_roofline, packing, page_data
 from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
 from triage.rendering.labels import HEADS
-from triage.rendering.operator_table import DEFAULT_OPERATORS, MOST_OPERATORS, operator_table
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
 from triage.rendering.pass_table import pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
@@ -56,12 +56,12 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "pass_bars": bars.pass_bars(passes.times, [row[0] for row in passes.rows], b.frame.get("budgets", []))
         if passes
         else [],
-        "over_frames": frames_table(b.view["captures"], most=DEFAULT_MARKERS if brief else MOST_MARKERS),
-        "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MOST_OPERATORS),
+        "over_frames": frames_table(b.view["captures"], most=DEFAULT_MARKERS if brief else MAX_MARKERS),
+        "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MAX_OPERATORS),
         "operator_roofline": ""
         if brief
         else operator_roofline.roofline(b.view["frame"]["operators"], summary["duration_ns"]),
-        "most_passes": MOST_PASSES,
+        "most_passes": MAX_PASSES,
         "parts": {} if brief else {name: Markup(text) for name, text in packing.blobs(_parts(b, nodes)).items()},
         "views": views,
         "index": {w: i for i, w in enumerate(b.workloads.field("id"))},

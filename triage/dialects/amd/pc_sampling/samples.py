@@ -17,8 +17,8 @@ import numpy as np
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.location import Location
-from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction
-from triage.dialects.amd.thread_trace.places import heaviest, source_line
+from triage.dialects.amd.thread_trace.isa_listing import MEMORY, Instruction
+from triage.dialects.amd.thread_trace.isa_places import heaviest, source_line
 from triage.ground.errors import BadCapture
 from triage.ground.phrasing import plural
 

@@ -8,8 +8,8 @@ from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd.thread_trace.listing import Instruction, Listing
-from triage.dialects.amd.thread_trace.places import Places, waiting, waiting_for_memory, waiting_for_scratch
+from triage.dialects.amd.thread_trace.isa_listing import Instruction, Listing
+from triage.dialects.amd.thread_trace.isa_places import Places, waiting, waiting_for_memory, waiting_for_scratch
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from triage.capture.location import Location, Producer
-from triage.dialects.amd.thread_trace.listing import MEMORY, Instruction, Listing
+from triage.dialects.amd.thread_trace.isa_listing import MEMORY, Instruction, Listing
 
 _T = TypeVar("_T")
 SCRATCH = "scratch load"
