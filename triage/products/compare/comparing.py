@@ -291,7 +291,9 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
         word = f"per call {word}; {median(b.calls):g} calls before, {median(a.calls):g} after, total {whole}"
     # excused only where it got faster
-    told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")]
+    told = [
+        c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")
+    ]
     if judged["verdict"] == FASTER and told:
         names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])
         word += f"; {names} {'is' if len(told[:2]) == 1 else 'are'} not a regression"

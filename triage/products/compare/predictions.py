@@ -21,7 +21,9 @@ TOO_WIDE, REACHES_NOTHING, UNSURE, UNTRIED = "too wide", "reaches no gain", "the
 
 def eased(b: Item, a: Item) -> list[str]:
     """Rules that fired on both sides, with at most half of the saving left afterwards: tried, if not cured."""
-    return [r for r, (_, likely, _) in b.gains.items() if likely > 0 and r in a.gains and a.gains[r][1] <= EASED * likely]
+    return [
+        r for r, (_, likely, _) in b.gains.items() if likely > 0 and r in a.gains and a.gains[r][1] <= EASED * likely
+    ]
 
 
 def promised(b: Item, fixed: Sequence[str], fired: Sequence[str], judged: Judged) -> Predicted | None:
