@@ -13,6 +13,7 @@ from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import COLLECTIVE
+from triage.ground.kernel_owners import Owner, owner_of
 from triage.ground.method import RAISED
 from triage.ground.phrasing import whole_percent
 
@@ -133,6 +134,13 @@ def _matrix(view: View) -> Values:
     return _named(view, _MATRIX)
 
 
+def _owned(view: View, test: Callable[[Owner], bool]) -> Values:
+    """1 where a kernel's name has an owner that passes, else 0."""
+    names = view.capture.names[view.rows].tolist()
+    found = {name: (owner := owner_of(name)) is not None and test(owner) for name in set(names)}
+    return np.array([found[name] for name in names], dtype=float)
+
+
 def _named(view: View, pattern: re.Pattern[str]) -> Values:
     """1 where a name holds the pattern, else 0."""
     names = view.capture.names[view.rows].tolist()
@@ -244,6 +252,24 @@ DERIVATIONS = (
         "name.tensor_like",
         "kernel name of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or similar",
         lambda view: _named(view, _TENSOR),
+        whole=True,
+    ),
+    Derivation(
+        "name.library",
+        "kernel name of a library or an inference engine",
+        lambda view: _owned(view, lambda o: o.owner in ("library", "engine")),
+        whole=True,
+    ),
+    Derivation(
+        "name.library_product",
+        "kernel name of a library's matrix product, convolution or attention",
+        lambda view: _owned(view, lambda o: o.owner == "library" and o.family in ("gemm", "conv", "attention")),
+        whole=True,
+    ),
+    Derivation(
+        "name.once",
+        "kernel name of a matrix-vector product, an optimiser step or an element-wise map",
+        lambda view: _owned(view, lambda o: o.is_once),
         whole=True,
     ),
     Derivation(

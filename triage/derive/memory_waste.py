@@ -44,10 +44,12 @@ def _waste(used: Values, mine: Values, other: Values, other_used: Values, share:
     # sectors per request tell which kind is dense; a dense kind wastes nothing worth naming, so the other has it all
     sparse_other = (other > DENSE + _EPS) | (np.isnan(other) & np.logical_not(other_used >= SECTOR))
     alone = np.clip(whole / share, 0.0, 1.0)
+    # ... but for what exceeds all sectors of the other
+    beyond = np.fmax(np.clip((whole - 1 + share) / share, 0.0, 1.0), 0.0)
     laid = np.where(
         np.isnan(mine) | np.isnan(whole),
         np.nan,
-        np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, first(alone, whole))),
+        np.fmax(np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, first(alone, whole))), beyond),
     )
     # Without any of that the width of the type is not known: 16 sectors may be honest 16-byte accesses, more never is.
     sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - WIDEST_COALESCED_SECTORS / mine, np.nan)

@@ -17,6 +17,7 @@ from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import parameters
+from triage.ground.method import HIGH
 
 if TYPE_CHECKING:
     from triage.derive import View
@@ -28,6 +29,12 @@ MAX_L2_LOAD_HITS = 0.15  # of L2's load sectors
 MAX_READ_RATIO = 1.25  # DRAM bytes read per byte that L2 loads: memory with ECC reads up to a fifth more
 MAX_INPUTS = 3.5  # bytes read per byte written: three inputs of the output's size, and a small one
 MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
+# heuristic: single-pass copies and sums whose bytes are known to be needed reach .89 to .97 of DRAM's peak, and of kernels
+# between .78 and .83 one of two had more to give
+ROOF = 0.855
+GOOD_PRODUCT = (
+    0.7  # NVIDIA, Matrix Multiplication Background: large aligned products reach seven to eight tenths of the peak
+)
 MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
 ARGUMENTS_AGREE = (0.98, 1.05)  # DRAM bytes moved per byte of one element of each argument array per thread
 # CUDA C++ Programming Guide, built-in vector types; 64-bit systems
@@ -72,6 +79,7 @@ def _counted_once(
     needed: Values,
     moved: Values,
     arguments: Values,
+    by_name: Values,
 ) -> Values:
     """1 where no array is read twice: a second pass would hit L2, or read more than a few arrays of the output's size.
 
@@ -87,7 +95,7 @@ def _counted_once(
     stated = np.where(np.isnan(needed + moved), np.nan, np.where(moved <= MAX_NEED_RATIO * needed, 1.0, 0.0))
     # bytes that agree so closely are one element of each array per thread: a second pass or a stride would move a multiple
     agree = (moved >= ARGUMENTS_AGREE[0] * arguments) & (moved <= ARGUMENTS_AGREE[1] * arguments)
-    return first(stated, counted, np.where(agree, 1.0, np.nan))
+    return first(stated, counted, np.where(agree | (by_name == 1), 1.0, np.nan))
 
 
 def _argument_bytes(view: View) -> Values:
@@ -114,6 +122,13 @@ def _dram_excess(useful: Values, needed: Values, moved: Values, once: Values) ->
     """What a single pass moves beyond its requests is ECC and code, which no change to the kernel removes."""
     asked_once = np.where((once == 1) & ~np.isnan(useful), 1.0, useful)
     return np.clip(1 - first(over(needed, moved), asked_once), 0.0, 1.0)
+
+
+def _library_roof(library: Values, product: Values, vram: Values, matrix: Values, fma: Values, sm: Values) -> Values:
+    """What a library's kernel moves or computes its call needs; where no pipe was counted, the SM's SOL stands for it."""
+    pipe = highest(matrix, fma)
+    at_pipe = (pipe >= GOOD_PRODUCT) | (np.isnan(pipe) & (sm >= HIGH))
+    return np.where((library == 1) & ((vram >= ROOF) | ((product == 1) & at_pipe)), 1.0, 0.0)
 
 
 def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
@@ -163,7 +178,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "work.counted_once",
-        "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass, else DRAM bytes of one element of each argument array per thread",
+        "DRAM bytes within a few percent of the stated ones, else dense loads, L2 load hits and DRAM reads of a single pass, else DRAM bytes of one element of each argument array per thread, else the kind of work by the name",
         _counted_once,
         optional=(
             "global_load.sectors",
@@ -176,6 +191,7 @@ DERIVATIONS = (
             "work.needed_bytes",
             "vram.bytes",
             "work.argument_bytes",
+            "name.once",
         ),
         ask=("global_load.sectors", "global_store.sectors"),
     ),
@@ -184,6 +200,13 @@ DERIVATIONS = (
         "the highest of the tensor, FMA and FP64 pipes, and of DRAM where every byte moves once",
         _roof,
         optional=("work.counted_once", "unit.vram", "unit.matrix", "pipe_elapsed.fma", "pipe_elapsed.fp64"),
+    ),
+    Derivation(
+        "work.library_roof",
+        "a library's kernel at the peak of DRAM, or its product at what libraries reach of the math pipe",
+        _library_roof,
+        ("name.library", "name.library_product"),
+        ("unit.vram", "unit.matrix", "pipe.fma_use", "sm.throughput"),
     ),
     Derivation(
         "work.reread_share",

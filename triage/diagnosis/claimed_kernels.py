@@ -10,6 +10,7 @@ import numpy as np
 from triage.capture.arrays import Codes
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
+from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
 from triage.diagnosis import kernel_facts, operator_facts
 from triage.diagnosis.operator_roofs import PRODUCTS, roof_share
@@ -23,7 +24,7 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     """Turn undiagnosed kernels and copies of roots among what fired on the whole capture into what is to fix, or suspected."""
     trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
     kernels = capture.names.astype(str)
-    if fed := _at_roof(trace, peaks, operator_facts.GOOD_PRODUCT):
+    if fed := _at_roof(trace, peaks, GOOD_PRODUCT):
         verdict[np.isin(kernels, sorted(fed)) & (verdict == NOT_DIAGNOSED)] = AT_LIMIT
     roots = {cause: row.rule[0] for cause, row in whole.rows.items() if row.root[0] and row.likely[0] > 0}
     names = _by_name(capture) if roots else {}

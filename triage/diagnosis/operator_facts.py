@@ -12,6 +12,7 @@ import numpy as np
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, Operator, Trace, way_of
+from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
 from triage.diagnosis.operator_roofs import (
@@ -42,9 +43,9 @@ ALIGNED = 8
 # the same guide: a product below the device's FLOPs per byte is bound by memory. FP32: 67 TFLOP/s over 3.35 TB/s are 20
 LOW_INTENSITY = 100.0
 LOW_INTENSITY_FP32 = 10.0
-# the same guide: large aligned products reach seven to eight tenths of the peak; below half something else is wrong.
+# the same guide: of products below half of the peak something is wrong beside the product (work_model.GOOD_PRODUCT).
 # Products far left of the ridge are bound by bytes, of which only the least are known
-GOOD_PRODUCT, SLOW_PRODUCT, NEAR_RIDGE = 0.7, 0.5, 4
+SLOW_PRODUCT, NEAR_RIDGE = 0.5, 4
 # NVIDIA, CUDA C++ Best Practices Guide: effective over theoretical bandwidth; copies of measured pairs reach 0.8 to 0.9
 GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
 # no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`

@@ -17,6 +17,7 @@ import numpy as np
 
 from triage.capture.arrays import Codes, Masks
 from triage.derive import View
+from triage.derive.work_model import ROOF
 from triage.diagnosis.limiter import Limits
 from triage.diagnosis.root_causes import CauseIndex, Leaders
 from triage.ground.columns import anywhere
@@ -24,9 +25,6 @@ from triage.ground.limiters import BANDS
 from triage.inference.rule_context import setting
 
 FIX, SUSPECT, NOT_DIAGNOSED, AT_LIMIT = range(4)  # positions in document.entries.VERDICT_CLASSES
-# heuristic: single-pass copies and sums whose bytes are known to be needed reach .89 to .97 of DRAM's peak, and of kernels
-# between .78 and .83 one of two had more to give
-ROOF = 0.855
 _HIGH = tuple(BANDS).index("high")
 
 
@@ -70,12 +68,12 @@ def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, ro
         full = view["work.roof"] >= ROOF
         if setting(view).get("work") != "compute":  # units of a frame have no work model yet: the method's band decides
             full = full | (limits.band == _HIGH)
-        # where the user states the work, a roof with no excess is proven whatever else was counted
-        stated = ~np.isnan(view["work.needed_bytes"]) & (view["work.counted_once"] == 1) & (view["unit.vram"] >= ROOF)
-        stated = stated | (view["work.needed_rate"] >= ROOF)
+        # a roof with no excess is proven whatever else was counted
+        proven = (view["work.counted_once"] == 1) & (view["unit.vram"] >= ROOF)
+        proven = proven | (view["work.needed_rate"] >= ROOF) | (view["work.library_roof"] == 1)
     for _, lacks in missing(view):
         full = full & ~lacks
-    full = full | stated
+    full = full | proven
     out[np.broadcast_to(full, view.size)] = AT_LIMIT
     led = leaders.cause[rows] >= 0
     out[led] = np.where(index.is_suspect[rule[led]], SUSPECT, FIX)

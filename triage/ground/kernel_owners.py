@@ -19,7 +19,7 @@ class Owner:
     """owner: library, framework, compiler ...; family: gemm, elementwise ...; is_aside: no work that a report should lead with.
 
     tile: rows and columns of the output block that a matrix product's name tells, (0, 0) where it does not. language: what it
-    was written in, "" for CUDA and its like.
+    was written in, "" for CUDA and its like. is_once: moves each byte once, by the kind of its work.
     """
 
     id: str
@@ -28,6 +28,7 @@ class Owner:
     is_aside: bool
     tile: tuple[int, int] = (0, 0)
     language: str = ""
+    is_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Pattern:
     family: str
     is_aside: bool
     language: str
+    is_once: bool
     example: str
 
 
@@ -57,6 +59,7 @@ def patterns() -> tuple[Pattern, ...]:
             e["family"],
             e.get("aside", False),
             e.get("language", ""),
+            e.get("once", False),
             e["example"],
         )
         for name, e in entries
@@ -77,7 +80,7 @@ def owner_of(kernel: str) -> Owner | None:
         if (m := p.regex.search(whole if p.reads_template else function)) is not None:
             found = m.groupdict()
             tile = (int(found.get("tm") or 0), int(found.get("tn") or 0))
-            return Owner(p.id, p.owner, p.family, p.is_aside, tile, p.language)
+            return Owner(p.id, p.owner, p.family, p.is_aside, tile, p.language, p.is_once)
     return None
 
 

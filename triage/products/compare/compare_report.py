@@ -249,12 +249,12 @@ def open_questions(doc: Comparison) -> str:
 
 def _pair(p: Paired, full: bool) -> dict[str, Any]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
-    shown = moved if full else moved[:DEFAULT_COUNTERS]
+    shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
     words = (
         ("no longer found" if p["verdict"] == SLOWER else "fixed", p["fixed"]),
         ("still present", p["remaining"]),
-        ("new", p["new"]),
+        ("now found", p["new"]),  # what another cause hid is not new
         ("not evaluated", p["unknown"]),
     )
     return {
@@ -273,6 +273,16 @@ def _pair(p: Paired, full: bool) -> dict[str, Any]:
         "adds": added(_adds(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
+
+
+def _distinct(moved: Sequence[Change]) -> list[Change]:
+    """Counters without those whose shares are, in whole percent, the ones of a counter before: one fact, counted twice."""
+    first: dict[tuple[int, int], Change] = {}
+    for c in moved:
+        if c["unit"] == "%" and c["before"] is not None and c["after"] is not None:
+            first.setdefault((round(c["before"]), round(c["after"])), c)
+    kept = {id(c) for c in first.values()}
+    return [c for c in moved if c["unit"] != "%" or c["before"] is None or c["after"] is None or id(c) in kept]
 
 
 def _why(p: Paired, moved: Sequence[Change]) -> str:

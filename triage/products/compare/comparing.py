@@ -39,7 +39,7 @@ from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
 from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
-from triage.products.compare.predictions import promised
+from triage.products.compare.predictions import eased, promised
 from triage.products.compare.side import Side, fold
 from triage.products.compare.timeline_changes import timeline
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
@@ -197,7 +197,7 @@ def _pair(
     judged["remarks"] += factors.remarks(b, a)
     # what was blind on one side can be neither fixed nor new there
     fixed = _rules(b, a, (FIRED, ABSENT))
-    predicted = promised(b, fixed, [r for r, told in b.rules.items() if told == FIRED], judged)
+    predicted = promised(b, [*fixed, *eased(b, a)], [r for r, told in b.rules.items() if told == FIRED], judged)
     new = _rules(b, a, (ABSENT, FIRED))
     decide = {m for rule in (*fixed, *new) for m in needs[rule]}.union(factors.FACTORS)
     changes = _changes(b, a, judged["verdict"], decide)
@@ -291,7 +291,9 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
         word = f"per call {word}; {median(b.calls):g} calls before, {median(a.calls):g} after, total {whole}"
     # excused only where it got faster
-    told = [c for c in changes if c["moved"] and c["metric"] != "gpu.time" and "not a regression" in c["reading"]]
+    told = [
+        c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")
+    ]
     if judged["verdict"] == FASTER and told:
         names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])
         word += f"; {names} {'is' if len(told[:2]) == 1 else 'are'} not a regression"

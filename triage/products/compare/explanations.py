@@ -121,7 +121,8 @@ def _issue(m: Move) -> tuple[str, Sense]:
 
 def _throughput(m: Move) -> tuple[str, Sense]:
     if m.verdict == FASTER and m.up:
-        return f"{m.work() or 'same'} work in less time: unit closer to its peak", "good"
+        work = m.work()
+        return f"{f'{work} work in less time' if work else 'less time'}: unit closer to its peak", "good"
     if m.verdict == FASTER:
         return "less work for this unit", "good"
     if m.verdict == SLOWER:

@@ -14,8 +14,16 @@ HALF_A_POINT = 0.005  # of a speed-up, either way: neither the promise nor the c
 # A result of which nothing is known, any share of the time from none to all, falls into an interval this wide more
 # often than not: then it is chance that speaks, not the prediction.
 MAX_PREDICTION_WIDTH = 0.5
+EASED = 0.5  # heuristic: part of a saving that may stay where its fix was tried
 
 TOO_WIDE, REACHES_NOTHING, UNSURE, UNTRIED = "too wide", "reaches no gain", "the runs cannot tell", "still there"
+
+
+def eased(b: Item, a: Item) -> list[str]:
+    """Rules that fired on both sides, with at most half of the saving left afterwards: tried, if not cured."""
+    return [
+        r for r, (_, likely, _) in b.gains.items() if likely > 0 and r in a.gains and a.gains[r][1] <= EASED * likely
+    ]
 
 
 def promised(b: Item, fixed: Sequence[str], fired: Sequence[str], judged: Judged) -> Predicted | None:

@@ -113,11 +113,12 @@ PANELS = (
         {"L2 Cache Hit Rate": ("l2.hit_rate", PERCENT)},
     ),
 )
-# rows of 17.1 in GB/s: their share of the row that states the memory's peak
+# rows of 17.1 in GB/s: their share of the row that states the memory's peak, else the rate itself
 FABRIC = {
     "L2-Fabric Read BW": "fabric.read_throughput",
     "L2-Fabric Write and Atomic BW": "fabric.write_throughput",
     "L2-Fabric Write BW": "fabric.write_throughput",
 }
 PEAK = "HBM Bandwidth"
+GIGA = 1e9  # bytes per second, although older versions print Gb/s
 SPREAD = "Req"  # row of 18.1 whose average and maximum tell how evenly the channels are loaded

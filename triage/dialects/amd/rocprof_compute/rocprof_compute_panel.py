@@ -297,6 +297,9 @@ def _single(
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
             pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
             compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
+    if not peak and (moved := {name: v for name in panels.FABRIC if (v := cell(name, at)) is not None}):
+        rate = panels.GIGA * sum(moved.values())
+        compute("vram.bandwidth", " + ".join(moved), rate, {name: (name, at) for name in moved})
     highest = found.get("max", -1)
     mean, most = cell(panels.SPREAD, at), cell(panels.SPREAD, highest)
     if panel.title.startswith("18.1") and mean is not None and most:
