@@ -385,3 +385,38 @@ def test_without_calls_idle_time_has_no_classes() -> None:
         .values()
     )
     assert device["idle_ns"] > 0 and device["gaps"] == [] and device["longest_gaps"]
+
+
+# --- what is no cause of idle time
+
+
+def test_a_wait_of_a_streams_first_work_may_be_for_work_from_before_the_record() -> None:
+    late = 10 * MS
+    trace = trace_of([(0, 10, KERNEL, 0), (late, 10, KERNEL, 1)], [(0, 5, LAUNCH, False), (5, 4, LAUNCH, False)])
+    assert (
+        build(trace).devices[0].gap("queued").blamed_ns == late - 10
+    )  # in one stream the first work shows that all before is done
+    trace.operations.stream = np.array([0, 1])
+    found = build(trace).devices[0]
+    assert (found.gap("queued").blamed_ns, found.gap("unknown").blamed_ns, found.earlier_ns) == (
+        0,
+        late - 10,
+        late - 10,
+    )
+
+
+def test_long_work_of_the_host_after_a_copy_is_no_time_of_the_copy() -> None:
+    long, call = 300 * MS, 20 * MS
+    ops = [(0, call, COPY, 0), (long, 10, KERNEL, 1)]
+    found = build(trace_of(ops, [(0, call + 1_000, MEMCPY, False), (long - 5, 5, LAUNCH, False)])).devices[0]
+    assert found.gap("memcpy").blamed_ns == 1_000
+    assert found.gap("host").blamed_ns == long - call - 1_005
+
+
+def test_ranges_of_the_program_say_what_the_host_did() -> None:
+    trace = trace_of([(0, 10, KERNEL, 0), (1_000, 10, KERNEL, 1)], [(0, 5, LAUNCH, False), (995, 5, LAUNCH, False)])
+    at = np.array([0, 100, 700])
+    names = ["step", "MPI_Recv", "short"]
+    trace.ranges = Calls(at, np.array([1_000, 600, 710]), 0 * at, 0 * at, np.arange(3), names)
+    ((name, ns),) = build(trace).devices[0].doing  # the step holds both, and ten of 985 ns explain little
+    assert name == "MPI_Recv" and abs(ns - 500) < 5

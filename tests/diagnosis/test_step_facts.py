@@ -84,11 +84,14 @@ def test_a_host_that_runs_ahead_makes_no_step_uneven() -> None:
     host = [Step(f"ProfilerStep#{i}", i * 4 * US, (i * 4 + 3) * US) for i in range(3)]
     host[2] = Step("ProfilerStep#2", 8 * US, 905 * US)
     trace.steps = device_steps(trace, host)
-    assert [s.ns for s in trace.steps] == [300 * US, 300 * US, 305 * US]
+    assert [s.ns for s in trace.steps] == [295 * US, 300 * US, 300 * US]
     assert step_facts(trace, 900_000)["steps.variance"][0] < 1.05
 
 
 def test_a_step_that_waits_for_the_host_is_long_on_the_device_too() -> None:
     trace = _trace([10, 110, 390])
     host = [Step(f"ProfilerStep#{i}", a * US, b * US) for i, (a, b) in enumerate(((0, 100), (100, 200), (200, 450)))]
-    assert device_steps(trace, host) == host
+    first, second, last = device_steps(trace, host)
+    assert second == host[1] and last.ns > 1.5 * second.ns
+    # a step on the device lies between its first and its last work
+    assert first.start == trace.operations.start[0] and last.end == trace.operations.end[-1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from tests.conftest import SAMPLES, bare_capture, diagnose, diagnosis, generic, 
 from tests.helpers.reports import text
 from triage import api
 from triage.derive import View
+from triage.diagnosis.diagnosis_result import Item
 from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex
+from triage.diagnosis.todo import _left_by
 from triage.document.todo_items import item_title
 from triage.ground.limiters import LEVELS, level
 from triage.ground.units import show
@@ -171,3 +175,15 @@ def test_what_passes_once_is_in_no_sum(tmp_path: Any) -> None:
     result = diagnose(generic(tmp_path / "k.csv", [{"name": "kernel", **facts}]), "--device", "A100")
     assert [(i["cause"], i["saved_ns"]) for i in result["todo"]] == [("cold-start", 0)]
     assert result["frame"]["recoverable_ns"] == 0
+
+
+def test_kernels_that_an_item_of_the_frame_replaces_save_only_what_it_leaves() -> None:
+    """Attention saves 90 of the 100 ns of three kernels; the second of them would save 10 of 40 ns by itself."""
+    capture = SimpleNamespace(self_ns=np.array([50.0, 40.0, 10.0, 20.0]))
+    leaders = SimpleNamespace(cause=np.array([-1, 3, -1, -1]), likely=np.array([0.0, 0.25, 0.0, 0.0]))
+    part = SimpleNamespace(capture=capture, leaders=leaders, claims={7: np.array([True, True, True, False])})
+    item = Item(3, 0, 1, 10.0, 5.0, 20.0, 10.0, 0.25, ((0, 1),))
+    done = Item(7, 1, 1, 90.0, 0.0, 95.0, 90.0, 0.75, ((0, -1),), whole=True)
+    left = _left_by(done, item, [part])  # type: ignore[list-item]
+    assert (round(left.saved_ns, 9), left.after, left.alone_ns) == (1.0, 7, 10.0)
+    assert _left_by(replace(done, cause=8), item, [part]) is item  # type: ignore[list-item]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from triage.capture.arrays import Codes
+from triage.capture.arrays import Codes, Masks
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.derive.work_model import GOOD_PRODUCT
@@ -20,8 +20,12 @@ from triage.ground.kernel_names import is_collective
 from triage.rulebook.packs import Rulebook
 
 
-def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> None:
-    """Turn undiagnosed kernels and copies of roots among what fired on the whole capture into what is to fix, or suspected."""
+def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> dict[int, Masks]:
+    """Turn undiagnosed kernels and copies of roots among what fired on the whole capture into what is to fix, or suspected.
+
+    Returns the kernels and copies that each of these causes is about.
+    """
+    claims: dict[int, Masks] = {}
     trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
     kernels = capture.names.astype(str)
     if fed := _at_roof(trace, peaks, GOOD_PRODUCT):
@@ -34,14 +38,16 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     for rule in sorted(about, key=lambda rule: bool(index.is_suspect[rule])):
         mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
         if mine:
-            here = np.isin(kernels, sorted(mine)) & (verdict == NOT_DIAGNOSED)
-            verdict[here] = SUSPECT if index.is_suspect[rule] else FIX
+            claimed = np.isin(kernels, sorted(mine))
+            claims[int(index.of_rule[rule])] = claimed
+            verdict[claimed & (verdict == NOT_DIAGNOSED)] = SUSPECT if index.is_suspect[rule] else FIX
     # copies have no counters of their own: those that an item is about are suspects like it
     if any(index.of_copies[rule] for rule in roots.values()):
         verdict[(capture.kinds == "copy") & (verdict == NOT_DIAGNOSED)] = SUSPECT
+    return claims
 
 
-def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[str]:
+def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders, claims: Mapping[int, Masks]) -> frozenset[str]:
     """Names of kernels of whose time at least half is explained by nothing, or stays when their own item is fixed.
 
     Products of a library at half of their roof and more are none: counters of its kernels change nothing.
@@ -49,6 +55,8 @@ def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders) -> frozenset[s
     names, place = np.unique(capture.names.astype(str), return_inverse=True)
     own = np.nan_to_num(capture.self_ns)
     stays = np.where(leaders.cause >= 0, 1 - np.nan_to_num(leaders.likely), verdict == NOT_DIAGNOSED)
+    for claimed in claims.values():
+        stays = np.where(claimed, 0, stays)
     dark = np.bincount(place, own * stays, len(names))
     found = frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
     peaks = capture.device.peaks if capture.device else None

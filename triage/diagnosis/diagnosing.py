@@ -116,6 +116,7 @@ class Diagnoser:
             leaders.put(rows, self.cause_index.lead(found, view.size))
             verdict[rows] = verdicts(view, limits, leaders, self.cause_index, rows)
             known = found if view is every else None
+        claims: dict[int, Masks] = {}
         led = np.flatnonzero((limiter == 0) & (leaders.cause >= 0))
         assumed = self.cause_index.limiter[leaders.cause[led]]
         if without_units(capture):  # launch shapes tell whether a grid is small, and nothing of any unit
@@ -131,13 +132,28 @@ class Diagnoser:
             from triage.capture.timeline.targets import next_step
             from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces and summaries need it
 
-            settle(verdict, capture, whole, self.cause_index, self.book)
+            claims = settle(verdict, capture, whole, self.cause_index, self.book)
             if (trace := capture.table.trace) is not None and trace.command is not None:
                 # counters of a kernel that an item explains come after the item
-                capture.collect = next_step(trace, unclaimed(verdict, capture, leaders)) or (lambda _metrics: "")
+                capture.collect = next_step(trace, unclaimed(verdict, capture, leaders, claims)) or (
+                    lambda _metrics: ""
+                )
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
-            capture, number, firings, limiter, band, verdict, leaders, ledger.total, frame, whole, every, known, rules
+            capture,
+            number,
+            firings,
+            limiter,
+            band,
+            verdict,
+            leaders,
+            ledger.total,
+            frame,
+            whole,
+            every,
+            known,
+            rules,
+            claims,
         )
 
     def _gains(

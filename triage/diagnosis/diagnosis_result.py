@@ -26,6 +26,7 @@ class Part:
     limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
     before any cut. frame: the whole capture as a one-row Capture, for frame rules; whole: the causes there.
     view: of all workloads; known: the causes on them, kept where they are few. fired: rules that fired anywhere.
+    claims: cause of the whole capture -> the workloads whose time it is about.
     """
 
     capture: Capture
@@ -41,12 +42,19 @@ class Part:
     view: View
     known: CauseTable | None
     fired: frozenset[int]
+    claims: dict[int, Masks] = field(default_factory=dict)
 
     @property
     def judged(self) -> Masks:
         """Mask of diagnosed workloads: with a limiter or a root cause, and copies."""
         known = (self.limiter > 0) | (self.leaders.cause >= 0)
         return known if self.capture.copying is None else known | self.capture.copying
+
+    @property
+    def idle_ns(self) -> float:
+        """Time of the capture in which no workload ran."""
+        c = self.capture
+        return float(sum(d.idle_ns for d in c.timeline.devices) if c.timeline else c.uncovered_ns)
 
     @property
     def few(self) -> bool:
@@ -69,7 +77,7 @@ class Item:
 
     workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item
     saves on its own. fraction: of its worst workload. rule: index of the rule with the evidence there. apart: saves idle time
-    that no other item claims.
+    that no other item claims. after: cause of an item above it that rids it of the same workloads, -1 for none.
     """
 
     cause: int
@@ -84,6 +92,11 @@ class Item:
     rules: frozenset[int] = field(default_factory=frozenset)
     whole: bool = False
     apart: bool = False
+    after: int = -1
+
+
+def _amounts(item: Item) -> tuple[float, float, float]:
+    return item.low_ns, item.saved_ns, item.bound_ns
 
 
 @dataclass(repr=False)
@@ -133,13 +146,18 @@ class Diagnosis:
 
     @property
     def recoverable_ns(self) -> tuple[float, float, float]:
-        """Sum over the items of the to-do list: (low, likely, bound); the bound is at most the time of the frame.
+        """Sum over the items of the to-do list: (low, likely, bound); the bound is at most the time that the items are about.
 
         Bounds of items about the frame and about its workloads may overlap, the likely savings never do.
         """
-        sums = np.nansum([(i.low_ns, i.saved_ns, i.bound_ns) for i in self.items] or np.zeros((1, 3)), axis=0)
-        low, likely, bound = (float(s) for s in sums)
-        return low, likely, min(bound, max(self.frame_ns, likely)) if self.frame_ns > 0 else bound
+        low, likely = (float(np.nansum([part[i] for part in map(_amounts, self.items)])) for i in (0, 1))
+        idle = float(sum(p.idle_ns for p in self.parts))
+        bound = 0.0
+        for apart, room in ((True, idle), (False, self.frame_ns - idle)):
+            mine = [_amounts(i) for i in self.items if i.apart is apart]
+            most = float(np.nansum([b for _, _, b in mine]))
+            bound += min(most, max(room, float(np.nansum([s for _, s, _ in mine])))) if self.frame_ns > 0 else most
+        return low, likely, bound
 
     def __repr__(self) -> str:
         names = first_of([PurePath(p.capture.input.path).name[:40] for p in self.parts], 3, " and ")

@@ -2,13 +2,14 @@
 
 Every workload has one root cause, so items of workloads never overlap and their sum is the recoverable time. An item about
 the whole frame (merging passes, launch overhead) shares time with them: it counts with what it saves of the
-time that is left after the items above it. Idle time between the work belongs to no workload and to one cause each: those
+time that is left after the items above it. Where it is about certain kernels, what these save by themselves counts with the
+part of their time that it leaves. Idle time between the work belongs to no workload and to one cause each: those
 items stand apart, and are neither cut by others nor cut them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,11 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
     local = {cause: i for cause, i in local.items() if i not in once}
     wide = [i for i in wide if i not in once]
     aside = {i.cause for i in local.values() if _is_aside(i, parts)}
-    rest = sorted(local.values(), key=lambda i: (i.cause in aside, -_worth(i, total), i.cause))
+
+    def ordered(items: Iterable[Item]) -> list[Item]:
+        return sorted(items, key=lambda i: (i.cause in aside, -_worth(i, total), i.cause))
+
+    rest = ordered(local.values())
     out: list[Item] = []
     taken = 0.0
     while rest or wide:
@@ -44,15 +49,34 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
         part = 1.0 if best is not None and best.apart else left
         if best is not None and (not rest or _worth(best, total) * part > _worth(rest[0], total)):
             wide.remove(best)
-            item = replace(
-                best, saved_ns=best.saved_ns * part, low_ns=best.low_ns * part, bound_ns=best.bound_ns * part
-            )
+            item = _scaled(best, part)
+            if not item.apart:
+                rest = ordered(_left_by(item, i, parts) for i in rest)
         else:
             item = rest.pop(0)
         out.append(item)
         taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
     # time that passes once per run is listed, and saves nothing from run to run
-    return out + [replace(i, saved_ns=0 * i.saved_ns, low_ns=0 * i.low_ns, bound_ns=0 * i.bound_ns) for i in once]
+    return out + [_scaled(i, 0.0) for i in once]
+
+
+def _scaled(i: Item, part: float) -> Item:
+    """An item that saves a part of what it did."""
+    return replace(i, saved_ns=i.saved_ns * part, low_ns=i.low_ns * part, bound_ns=i.bound_ns * part)
+
+
+def _left_by(done: Item, i: Item, parts: Sequence[Part]) -> Item:
+    """What an item of workloads still saves after one of the whole frame, which takes time of some of the same workloads."""
+    claimed = mine = both = 0.0
+    for part in parts:
+        time = np.nan_to_num(part.capture.self_ns)
+        saved = np.where(part.leaders.cause == i.cause, part.leaders.likely * time, 0.0)
+        claim = part.claims.get(done.cause, np.zeros(len(saved), dtype=bool))
+        claimed, mine, both = claimed + time[claim].sum(), mine + saved.sum(), both + saved[claim].sum()
+    if not both:
+        return i
+    left = _scaled(i, 1 - both / mine * min(1.0, done.saved_ns / claimed))
+    return replace(left, after=done.cause) if 2 * left.saved_ns < i.saved_ns else left
 
 
 def _is_aside(item: Item, parts: Sequence[Part]) -> bool:

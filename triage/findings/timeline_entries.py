@@ -37,7 +37,7 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
         trace = part.capture.table.trace
         if trace is None or part.capture.timeline is None:
             continue
-        dark = unclaimed(part.verdict, part.capture, part.leaders)
+        dark = unclaimed(part.verdict, part.capture, part.leaders, part.claims)
         out += [
             {
                 "capture": part.capture.input.path,

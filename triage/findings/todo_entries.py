@@ -100,7 +100,7 @@ def _entry(
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
         "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
-        "message": _of_one(worst, item, d) + f["message"],
+        "message": _of_one(worst, item, d) + f["message"] + _after(item, d),
         "action": advice[0] if advice else said(cause.meaning),
         "advice": advice,
         "code": [] if theirs else f["code"],
@@ -112,6 +112,14 @@ def _entry(
         "findings": [x.rank for x in listed if x.rule.cause == cause.id and (x.part, x.workload) in mine],
         "fingerprint": of_item(cause.id, captured),
     }
+
+
+def _after(item: Item, d: Diagnosis) -> str:
+    """` Void once “Unfused attention” is fixed, which changes the same kernels.`"""
+    if item.after < 0:
+        return ""
+    title = said(d.book.cause(d.cause_index.names[item.after]).title)
+    return f" Void once “{title}” is fixed, which changes the same kernels."
 
 
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:

@@ -30,6 +30,6 @@ GAP_WORDS = {
         GapWords(
             "queued", "queued work", "next work already submitted, waiting on another stream or device", "balanced"
         ),
-        GapWords("unknown", "unknown", "launch call of the next work not recorded", "dark"),
+        GapWords("unknown", "unknown", "launch call of the next work, or the work before it, not recorded", "dark"),
     )
 }

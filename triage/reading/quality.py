@@ -220,6 +220,9 @@ def timeline(t: Timeline) -> list[Quality]:
     if own >= OWN:
         text = f"profiler overhead takes {show(own, 'ratio')} of device time; these gaps are not the program's: record less at a time"
         out.append(Quality("profiler-overhead", text))
+    if (early := float(sum(d.earlier_ns for d in t.devices))) >= OWN * sum(d.span_ns for d in t.devices):
+        text = f"idle time holds {show(early, 'ns')} before a stream's first work: work from before the record may have run there"
+        out.append(Quality("earlier-work", text))
     if t.sliced:
         text = "launch calls of many operations are missing: the capture is a slice of a longer run"
         out.append(Quality("sliced-timeline", text))

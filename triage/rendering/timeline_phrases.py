@@ -19,6 +19,8 @@ MIN_OUTSIDE_SHARE = 0.01  # of the trace: less time before or after a device's w
 def gap_reason(g: GapEntry) -> str:
     """`host code`; `host code (82 ms of it)` where other classes have a part in the gap."""
     name = GAP_WORDS[g["cause"]].name
+    if g["led_by"] == "queued" and g["cause"] == "unknown":
+        name += ", earlier work may have run"
     return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
 
 

@@ -1,7 +1,7 @@
 """Steps as the device works them off: a queue lets the host run ahead, so that its own ranges say little of the work.
 
 A step lasts from the instant when all that was submitted before it is done to the instant when all that was submitted up
-to its end is done. Of a loop that waits for each step these are the host's ranges.
+to its end is done, inside the time between the first and the last work. Of a loop that waits for each step these are the host's ranges.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ from triage.capture.trace_nouns import Step, Trace
 
 def device_steps(trace: Trace, steps: Sequence[Step]) -> list[Step]:
     """The steps with the instants at which the devices have worked off what the host had submitted."""
-    begin = _worked_off(trace, np.array([s.start for s in steps], dtype=np.int64))
-    end = _worked_off(trace, np.array([s.end for s in steps], dtype=np.int64))
+    ops = trace.operations
+    first, last = (int(ops.start.min()), int(ops.end.max())) if len(ops) else (0, 0)
+    begin, end = (
+        np.clip(_worked_off(trace, np.array(instants, dtype=np.int64)), first, last)
+        for instants in ([s.start for s in steps], [s.end for s in steps])
+    )
     return [Step(s.name, int(a), int(b)) for s, a, b in zip(steps, begin, end, strict=True)]
 
 

@@ -42,7 +42,7 @@ class Gaps:
     """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
 
     worked: ns that the device was busy between the gap before and each gap. loading: ns of each gap in waits for a data
-    loader, which no other wait is to blame for.
+    loader, which no other wait is to blame for. unseen: gaps that work from before the record may have filled.
     """
 
     start: Indices
@@ -52,6 +52,7 @@ class Gaps:
     pieces: dict[int, Indices]
     worked: Indices
     loading: Indices | None = None
+    unseen: Masks | None = None
 
     @property
     def length(self) -> Indices:
@@ -61,6 +62,10 @@ class Gaps:
     def blamed(self) -> dict[int, Indices]:
         """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
         out = dict(self.pieces)
+        if self.unseen is not None and self.unseen.any():
+            waited = out.get(QUEUED, np.zeros(len(self.led), dtype=np.int64))
+            out[QUEUED] = np.where(self.unseen, 0, waited)
+            out[UNKNOWN] = out.get(UNKNOWN, 0) + waited - out[QUEUED]
         own = np.zeros(len(self.led), dtype=np.int64)
         if self.loading is not None and HOST in out:
             own = np.minimum(self.loading, out[HOST])
@@ -70,8 +75,10 @@ class Gaps:
             if not mine.any():
                 continue
             rest = sum((v for k, v in out.items() if k not in _FIXED and k != leader), np.zeros(len(mine), np.int64))
-            # without the wait the host would have worked beside the device, as long as that was busy
-            moved = np.where(mine, np.minimum(rest, np.maximum(self.worked, RELAUNCH)), 0)
+            # without the wait the host would have worked beside the device, as long as that was busy; what it does after
+            # a copy mostly needs the copy
+            hidden = np.maximum(self.worked, RELAUNCH) if leader == SYNC else np.where(rest <= RELAUNCH, rest, 0)
+            moved = np.where(mine, np.minimum(rest, hidden), 0)
             share = moved / np.maximum(rest, 1)
             taken = np.zeros(len(mine), dtype=np.int64)
             for kind, piece in out.items():
@@ -113,6 +120,24 @@ def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices, worked: 
         rows = by_thread[a:b]
         led[mine] = _take(pieces, mine, start[mine], end[mine], call[mine], copying[mine], trace, rows)
     return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()}, worked)
+
+
+def unseen(trace: Trace, gaps: Gaps, rows: Indices) -> Masks:
+    """True for gaps that work from before the record may have filled; rows: of the device, in the order of their starts.
+
+    Queued work waited, and nothing that was recorded says for what: it is the first of its stream, no other device works,
+    and the host has not waited for the device yet.
+    """
+    ops, calls = trace.operations, trace.calls
+    found: Masks = gaps.led == QUEUED
+    _, first = np.unique(ops.stream[rows], return_index=True)
+    found &= np.isin(gaps.ended_by, rows[first])
+    waits = calls.end[calls.kind == SYNC]
+    for i in np.flatnonzero(found).tolist():
+        begun = calls.start[ops.call[gaps.ended_by[i]]]
+        working = (ops.start < gaps.end[i]) & (ops.end > gaps.start[i])
+        found[i] = not working.any() and not (waits <= begun).any()
+    return found
 
 
 def _take(

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 
 from triage.capture.arrays import Indices, Masks
-from triage.capture.timeline import collectives, optimizers
-from triage.capture.timeline.gaps import Gaps, find
+from triage.capture.timeline import collectives, host_ranges, optimizers
+from triage.capture.timeline.gaps import Gaps, find, unseen
 from triage.capture.timeline.spans import Union, shared_out, spread, union
 from triage.capture.trace_nouns import (
     ALLOC,
@@ -73,6 +73,7 @@ def build(trace: Trace) -> Timeline:
         own,
         _host(trace.calls, ops) if calls else None,
         calls and orphans > CUT * len(ops),
+        trace.slowed,
     )
 
 
@@ -89,6 +90,7 @@ def _device(
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
     gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
+    gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
     if trace.loading is not None:
         waits = union(*trace.loading)
         gaps.loading = waits.until(gaps.end) - waits.until(gaps.start)
@@ -135,6 +137,7 @@ def _device(
         streams=len(pd.unique(ops.stream[rows])),
         cold_ns=cold,
         transition_ns=int(gaps.length[(gaps.led == QUEUED) & (gaps.length < TRANSITION)].sum()),
+        earlier_ns=int(gaps.length[gaps.unseen].sum()),
     )
     width = np.diff(edges).clip(1)
 
@@ -157,6 +160,7 @@ def _device(
         made.loading_ns = int(np.minimum(blamed[HOST], gaps.loading).sum())
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     optimizers.enter(made, trace, gaps, blamed)
+    made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
         call = ops.call[gaps.ended_by]
         slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
@@ -201,9 +205,9 @@ def _classes(gaps: Gaps, blamed: dict[int, Indices]) -> list[GapClass]:
     out = []
     for k, word in enumerate(GAPS):
         total = int(gaps.pieces[k].sum()) if k in gaps.pieces else 0
-        if total or counts[k]:
-            led = int(length[gaps.led == k].sum())
-            out.append(GapClass(word, total, int(counts[k]), led, int(blamed[k].sum()) if k in blamed else 0))
+        blame = int(blamed[k].sum()) if k in blamed else 0
+        if total or counts[k] or blame:
+            out.append(GapClass(word, total, int(counts[k]), int(length[gaps.led == k].sum()), blame))
     return out
 
 

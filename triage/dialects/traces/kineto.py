@@ -269,10 +269,13 @@ def _calls_of(columns: Columns, order: Indices) -> Indices:
 
 
 def enter_ranges(columns: Columns, trace: Trace) -> None:
-    """Fill in the steps, the optimizer's ranges and the waits for a data loader."""
+    """Fill in the steps, the optimizer's ranges, the waits for a data loader and what the program marked."""
     words = list(columns.names)
     start, end = nanoseconds(columns.ranges.column(0), columns.ranges.column(1))
     name = [words[i] for i in columns.ranges.column(4).tolist()]
+    marks = np.flatnonzero([not _STEP_RE.fullmatch(n) and "DataLoader" not in n for n in name])
+    at = columns.ranges.column(4)[marks]
+    trace.ranges = Calls(start[marks], end[marks], threads(columns, columns.ranges)[marks], 0 * at, at, words)
     found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
     found.sort(key=lambda r: r.start)
     trace.steps = device_steps(trace, [r for r in found if _STEP_RE.fullmatch(r.name)])

@@ -13,11 +13,11 @@ from triage.dialects.tables.database import MISSING, Database, sane
 _PUSHED = 59  # opened and closed on one thread; 60 is started on one and may end on another
 
 
-def paths(db: Database, calls: Calls, call: Indices) -> Names | None:
-    """Names of the ranges around the call that started each operation, outermost first; None where there are none."""
+def read(db: Database) -> Calls | None:
+    """Ranges with a text, in the form of calls, whose kind is 0 for ranges of one thread; None where there are none."""
     name = db.table("NVTX_EVENTS")
     columns = db.columns(name)
-    if not name or not {"start", "end", "globalTid"} <= set(columns) or not (call >= 0).any():
+    if not name or not {"start", "end", "globalTid"} <= set(columns):
         return None
     kind = "eventType" if "eventType" in columns else str(_PUSHED)
     where = f'"end" is not null and {kind} in (59, 60)'
@@ -29,14 +29,23 @@ def paths(db: Database, calls: Calls, call: Indices) -> Names | None:
     good, _ = sane(got["start"], got["end"])
     good &= np.array([bool(t) for t in texts] or [False], dtype=bool)[text]
     pushed = got.get("eventType", np.full(len(good), _PUSHED)) == _PUSHED
+    kinds = np.where(pushed, 0, 1).astype(np.int8)
+    return Calls(got["start"][good], got["end"][good], got["globalTid"][good], kinds[good], text[good], texts)
+
+
+def paths(ranges: Calls | None, calls: Calls, call: Indices) -> Names | None:
+    """Names of the ranges around the call that started each operation, outermost first; None where there are none."""
+    if ranges is None or not (call >= 0).any():
+        return None
     have = np.flatnonzero(call >= 0)
     at, thread = calls.start[call[have]], calls.thread[call[have]]
     out: Names = np.full(len(call), "", dtype=object)
     # started ranges belong to a process: they hold what any of its threads does
-    for mask, of in ((good & ~pushed, 24), (good & pushed, 0)):
-        rows = np.flatnonzero(mask)
+    for kind, of in ((1, 24), (0, 0)):
+        rows = np.flatnonzero(ranges.kind == kind)
         if len(rows):
-            nest = Nest(got["start"][rows], got["end"][rows], got["globalTid"][rows] >> of, text[rows], texts)
+            threads = ranges.thread[rows] >> of
+            nest = Nest(ranges.start[rows], ranges.end[rows], threads, ranges.name[rows], ranges.names)
             out[have] = _below(out[have], nest.paths_at(thread >> of, at))
     return out if (out != "").any() else None
 

@@ -86,12 +86,12 @@ def read(source: Source, options: Options) -> Table:
         )
     device, devices, sms, shared = export.devices()
     operations = export.operations(processes, keys, calls, device)
-    trace = Trace(operations, calls, devices, export.words, export.functions, profile)
+    ranges = nsys_ranges.read(database)
+    trace = Trace(operations, calls, devices, export.words, export.functions, profile, ranges=ranges)
     source.find = finder(database, _CELLS, [(w.table, w.size) for w in export.work])
     labels = np.array(export.words, dtype=object)[operations.name]
-    table = Table(
-        NAME, [source], labels, {}, lines=_lines(export), paths=nsys_ranges.paths(database, calls, operations.call)
-    )
+    paths = nsys_ranges.paths(ranges, calls, operations.call)
+    table = Table(NAME, [source], labels, {}, lines=_lines(export), paths=paths)
     table.trace = trace
     _columns(table, export, device, sms)
     copying = (operations.kind == COPY) | (operations.kind == SET)
