@@ -23,6 +23,7 @@ EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other
 _LINKS = ((8.0, 16e9), (9.0, 32e9))
 _FASTEST = 64e9
 _EPS = 0.05  # sectors: an average of 4.02 is still dense
+WIDEST_WAVEFRONTS = 4.0  # of a warp's conflict-free 16-byte access to shared memory, which no other one exceeds
 
 
 def _excess(excess: Values, total: Values, ideal: Values) -> Values:
@@ -87,13 +88,19 @@ def _conflicts(
     store_waves: Values,
     atomic: Values,
     ways: Values,
+    load_requests: Values,
+    store_requests: Values,
 ) -> Values:
     # lanes that update one word are serialised too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
     # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
     counted = np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan))
-    return np.clip(first(counted, 1 - over(1.0, ways)), 0.0, 1.0)
+    # without wavefronts the requests bound them, of both kinds or of loads alone
+    whole = (lost, load_requests + store_requests), (load, load_requests)
+    by_requests = first(*(over(part, part + WIDEST_WAVEFRONTS * of) for part, of in whole))
+    by_ways = first(*(over(part, ways * of) for part, of in whole))
+    return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways)), 0.0, 1.0)
 
 
 def _local(local: Values, gl: Values, gs: Values) -> Values:
@@ -154,6 +161,8 @@ _CONFLICTS = (
     "shared.store_wavefronts",
     "atomics.shared_conflicts",
     "shared.conflict_ways",
+    "shared_load.requests",
+    "shared_store.requests",
 )
 
 
@@ -213,10 +222,19 @@ DERIVATIONS = (
     ),
     Derivation(
         "shared.conflict_share",
-        "(bank conflicts - those of atomics) / wavefronts of shared memory, else 1 - 1 / ways",
+        "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways",
         _conflicts,
         optional=_CONFLICTS,
         ask=("shared.bank_conflicts", "shared.wavefronts"),
+    ),
+    Derivation(
+        "shared.conflicts_per_warp",
+        "(bank conflicts - those of atomics) / warps launched",
+        lambda every, load, store, atomic, warps, groups, each: over(
+            first(np.maximum(every - np.nan_to_num(atomic), 0), _either(load, store)), first(warps, groups * each)
+        ),
+        optional=(*_CONFLICTS[:3], "atomics.shared_conflicts", "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
+        ask=("shared.bank_conflicts", "launch.grid_size"),
     ),
     Derivation(
         "shared.excess_share",

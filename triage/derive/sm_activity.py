@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
 _APART = 0.02  # heuristic: by how much two shares of the same time may differ and still be of one run
+_SCHEDULERS = 4.0  # of every SM since Maxwell, but GP100 with its compute capability of 6.0
 STALL_NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 
@@ -177,6 +178,12 @@ DERIVATIONS = (
         _occupancy,
         optional=("sm.active_warps", "device.max_warps", "sm.warps_cs", "sm.warps_ps", "sm.warps_vtg", "kind.compute"),
         ask=("sm.active_warps", "device.max_warps"),
+    ),
+    Derivation(
+        "warp.active_per_scheduler",
+        "occupancy x warp slots / 4 schedulers per SM",
+        lambda occupancy, slots, generation: np.where(generation == 6.0, np.nan, occupancy * slots / _SCHEDULERS),
+        ("sm.occupancy", "device.max_warps", "device.capability"),
     ),
     Derivation(
         "sm.issue_per_active",

@@ -111,6 +111,8 @@ _MAP: dict[str, tuple[str, float]] = {
 }
 # shared-memory wavefronts needed / issued; nvprof prints 0 for kernels without shared memory
 _SHARED = "shared_efficiency"
+# wavefronts per access, loads and stores apart
+_WAYS = ("shared_load_transactions_per_request", "shared_store_transactions_per_request")
 _LEVEL = re.compile(r"(?:Idle|Low|Mid|High|Max)\s*\((\d+)\)", re.IGNORECASE)
 _NOTES = {
     "utilization": "utilisation levels are whole tenths of the peak (Low (2) = 20 %), so they are exact to 5 points only",
@@ -128,6 +130,7 @@ def names() -> dict[str, list[str]]:
     for name, (metric, _) in _MAP.items():
         table.setdefault(metric, []).append(name)
     table.setdefault("shared.conflict_share", []).append(_SHARED)
+    table["shared.conflict_ways"] = [" + ".join(_WAYS)]
     return {m: n for m, n in table.items() if schema.known(m)}
 
 
@@ -194,6 +197,7 @@ def read(source: Source, options: Options) -> Table:
     for name in _MAP:
         _column(table, rows, name, count, calls)
     _conflicts(table, rows, count)
+    _ways(table, rows, count)
     _bandwidth(table, rows, count)
     table.kinds = np.full(count, "compute", dtype=object)
     devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
@@ -249,7 +253,7 @@ def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
         name = row[name_at].strip()
         if (
             name not in _MAP
-            and name != _SHARED
+            and name not in (_SHARED, *_WAYS)
             and not name.startswith(("dram_read_throughput", "dram_write_throughput"))
         ):
             rows.unknown.add(name)
@@ -315,6 +319,23 @@ def _conflicts(table: Table, rows: _Rows, count: int) -> None:
     table.columns["shared.conflict_share"] = Column(
         lost, _SHARED, formula=f"1 - {header} of shared_efficiency; 0 where no shared memory is used", inputs=(_SHARED,)
     )
+
+
+def _ways(table: Table, rows: _Rows, count: int) -> None:
+    """Mean ways of loads and stores of shared memory; of one kind alone where the other has no access, printed as 0."""
+    if not all(name in rows.cells for name in _WAYS):
+        rows.unknown |= {name for name in _WAYS if name in rows.cells}
+        return
+    ways = np.zeros((2, count))
+    for kind, name in enumerate(_WAYS):
+        lines = np.zeros(count, dtype=np.int64)
+        for row, (value, line) in rows.cells[name].items():
+            ways[kind, row], lines[row] = value, line
+        _, unit, at = rows.heads[name]
+        table.raw[name] = Column(ways[kind], name, at, unit, 1.0, lines=lines)
+    kinds = (ways > 0).sum(axis=0)
+    mean = np.where(kinds > 0, ways.sum(axis=0) / np.maximum(kinds, 1), np.nan)
+    table.columns["shared.conflict_ways"] = Column(mean, "", formula=f"mean of {' and '.join(_WAYS)}", inputs=_WAYS)
 
 
 def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> None:
