@@ -167,17 +167,17 @@ def damage(seeds: int, jobs: int, part: str) -> bool:
     return not silent
 
 
-def spread(seed: fuzzing.Seed, seeds: int) -> list[Any]:
+def spread(seed: fuzzing.Seed, seeds: int, start: int) -> list[Any]:
     """Outcomes of what spreadsheets do to one export."""
     from tests.helpers import damage as damaging
     from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(damaging.campaign(seed, Path(folder) / "case", seeds, SPREADSHEET_KINDS))
+        return list(damaging.campaign(seed, Path(folder) / "case", seeds, SPREADSHEET_KINDS, start))
 
 
-def spreadsheet(seeds: int, jobs: int, part: str) -> bool:
+def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0) -> bool:
     """Every kind of a spreadsheet's damage to every export; False where more pass in silence, or look right, than are known to.
 
     What looks right (tests/helpers/looks_right.py) is counted apart: nothing but a second figure can tell it.
@@ -190,7 +190,7 @@ def spreadsheet(seeds: int, jobs: int, part: str) -> bool:
     number, parts = map(int, part.split("/"))
     found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
     with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers:
-        for outcomes in workers.map(spread, found, [seeds] * len(found)):
+        for outcomes in workers.map(spread, found, [seeds] * len(found), [start] * len(found)):
             for o in outcomes:
                 tally[o.kind, o.how] += 1
                 if o.how == "silent":
@@ -285,7 +285,9 @@ def again(number: int) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nightly", type=int, metavar="N", help="fuzz N cases, without a time budget")
-    parser.add_argument("--start", type=int, default=0, help="number of the first case")
+    parser.add_argument(
+        "--start", type=int, default=0, help="number of the first case, or of the first seed of spreadsheet"
+    )
     parser.add_argument("--case", type=int, help="repeat one case")
     parser.add_argument("--only", choices=["damage", "spreadsheet", "strangers", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
@@ -301,7 +303,7 @@ def main() -> None:
     if a.only in (None, "damage"):
         good &= damage(a.seeds, a.jobs, a.part)
     if a.only == "spreadsheet":
-        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part)
+        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start)
     elif a.only is None:
         good &= spreadsheet(1, a.jobs, f"1/{SHEETS}")
     if a.only in (None, "strangers"):

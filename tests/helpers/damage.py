@@ -382,9 +382,9 @@ def unpacked(data: bytes) -> bytes:
 
 
 def campaign(
-    seed: fuzzing.Seed, folder: Path, seeds: int = SEEDS, kinds: tuple[Damage, ...] = KINDS
+    seed: fuzzing.Seed, folder: Path, seeds: int = SEEDS, kinds: tuple[Damage, ...] = KINDS, start: int = 0
 ) -> Iterator[Outcome]:
-    """Every kind of damage to one export, `seeds` times each; nothing where no dialect reads it undamaged."""
+    """Every kind of damage to one export, with `seeds` seeds from `start` on; nothing where no dialect reads it undamaged."""
     files = {n: unpacked(d) for n, d in seed.files.items()}
     main = seed.main.removesuffix(".gz")
     files = {n.removesuffix(".gz"): d for n, d in files.items()}
@@ -394,7 +394,7 @@ def campaign(
     tables = sorted(n for n, d in files.items() if sheet(d) is not None)
     known: dict[bytes, Read | str] = {}
     for kind in kinds if tables else ():
-        for number in range(seeds):
+        for number in range(start, start + seeds):
             r = random.Random(f"{seed.label} {kind.__name__} {number}")
             name = main or r.choice(tables)
             s = sheet(files[name])

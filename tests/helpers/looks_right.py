@@ -46,7 +46,9 @@ def why(old: list[str], new: Sheet) -> str:
             (a := _number(x)) is not None and (b := _number(y)) is not None and abs(a - b) <= 0.5
             for *_, x, y in changed
         )
-        return "column" if plain and (moved or rounded or 2 * len(changed) >= len(grid)) else ""
+        at = changed[0][1]
+        nothing = {row[at] for row in (_cells(now[i], new.sep) for i in new.body) if at < len(row)} <= _BLANK | {"0"}
+        return "column" if plain and (moved or rounded or nothing or 2 * len(changed) >= len(grid)) else ""
     if len({i for i, *_ in changed}) != 1:
         return ""
     return _row(changed, grid, new)

@@ -37,8 +37,9 @@ def test_a_whole_table_has_none(tmp_path: Path) -> None:
         (1, "sort,2.5,35,", "empty-cell", "line 3: 'l2.hit_rate [%]' is empty, in 5 other rows it is not"),
         (1, "sort,2.5,,35", "empty-cell", "'sm.throughput [%]'"),
         (3, "7,0.75,20,65.5", "no-name", "1 row without a name, or with a number for one (first: line 5)"),
-        (4, "scan,1375,42,71.25", "far-off", "line 6: 'gpu.time [ms]' is 1375, others of its name from 1.125 to 1.5"),
+        (4, "scan,1375,42,71.25", "far-off", "line 6: 'gpu.time [ms]' is 1375, others from 1.125 to 1.5"),
         (4, "scan,1.375,0,71.25", "far-off", "'sm.throughput [%]' is 0"),
+        (4, "scan,1.375,42,#N/A", "odd-cell", "line 6: 'l2.hit_rate [%]' is '#N/A', an error of a spreadsheet"),
     ],
 )
 def test_a_lost_moved_or_scaled_cell_is_named(tmp_path: Path, row: int, changed: str, check: str, said: str) -> None:
@@ -49,6 +50,35 @@ def test_a_lost_moved_or_scaled_cell_is_named(tmp_path: Path, row: int, changed:
 def test_a_figure_far_off_is_named_in_a_column_with_gaps(tmp_path: Path) -> None:
     rows = [ROWS[0], "sort,2.5,35,", ROWS[2], "memset,0.75,,", "scan,1.375,42,0.07", ROWS[5], "scan,1.4,41,71.5"]
     assert any(c == "far-off" and "line 6" in m for c, m in remarks(tmp_path / "a.csv", rows))
+
+
+def test_a_figure_that_is_most_of_none_of_the_others_is_named(tmp_path: Path) -> None:
+    """In a column with gaps among other names, a fraction among whole numbers, and a change of places in other units."""
+    rows = [f"pass {i},{1 + i / 8},{40 + i},{'' if i in (3, 5) else 70 + i}" for i in range(20)]
+    assert remarks(tmp_path / "a.csv", rows) == []
+    for row, said in (
+        ("a,1.5,41,0.0715", "is 0.0715, others from 70 to 89"),
+        ("a,1.5,41.5,71", "is 41.5, all others are whole numbers"),
+    ):
+        assert any(said in m for _, m in remarks(tmp_path / "a.csv", [*rows, row]))
+    text = (SAMPLES / "presentmon" / "game-gpu-bound.csv").read_text("utf-8-sig")
+    assert ",512,1,Hard" in text and ",16.1353,0.1100," in text
+    lines = [
+        line.replace(",512,1,Hard", ",512,16.1353,Hard").replace(",16.1353,0.1100,", ",1,0.1100,")
+        if ",16.1353,0.1100," in line
+        else line
+        for line in text.splitlines()
+    ]
+    (tmp_path / "b.csv").write_text("\n".join(lines) + "\n")
+    said = [q.message for q in reader.read(str(tmp_path / "b.csv")).quality if q.check == "far-off"]
+    assert len(said) == 1 and "'GPUBusy' and 'AllowsTearing' may have changed places" in said[0]
+
+
+def test_what_takes_longer_than_its_marker_is_named(tmp_path: Path) -> None:
+    for time, said in ((3, 0), (5000, 1)):
+        (tmp_path / "a.csv").write_text(f"path,gpu.time [ms]\nFrame,9\nFrame/Sky,4\nFrame/Sea,{time}\n")
+        found = [q.message for q in reader.read(str(tmp_path / "a.csv")).quality if q.check == "contradiction"]
+        assert found == ["Sea takes 5 s, the marker around it 9 ms"] * said
 
 
 @pytest.mark.parametrize(
@@ -102,7 +132,7 @@ def test_a_row_twice_and_a_sum_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("figures", "place"),
-    [([1, 1.1, 1.2, 30], 3), ([1, 1.1, 1.2, 9], -1), ([1, 5, 25, 500], -1), ([0.01, 1, 1.1, 1.2], 0), ([0, 1, 1.1, 1.2], 0), ([0, 1, 5, 9], -1), ([0, 0, 0, 5], -1), ([-1, 1, 1, 90], -1)],
+    [([1, 1.1, 1.2, 30], 3), ([1, 1.1, 1.2, 9], -1), ([1, 5, 25, 500], -1), ([0.01, 1, 1.1, 1.2], 0), ([0, 1, 1.1, 1.2], 0), ([0, 1, 5, 9], -1), ([0, 0, 0, 5], -1), ([-1, 1, 1, 90], 0), ([-2, -1, 1, 90], -1), ([0, 0, 0.01, 12.5, 13, 14], 2), ([0, 0, 3, 4000, 5000, 6000], -1)],
 )  # fmt: skip
 def test_what_is_far(figures: list[float], place: int) -> None:
     assert far_off.far(figures, far_off.FAR) == place

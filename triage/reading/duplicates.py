@@ -84,7 +84,7 @@ def columns(table: Table) -> list[Quality]:
         if c.column and c.header.strip():
             used.setdefault(c.file, {})[c.column - 1] = c.header.strip()
     first = table.first_line if table.lines is None else int(table.lines.min()) if len(table.lines) else 0
-    texts = [(n, file) for n, file in enumerate(table.files) if file.find is None and is_text(file)]
+    texts = [(n, file) for n, file in enumerate(table.files) if is_text(file)]
     return [q for n, file in texts for q in _columns(file, 0 if n else first, used.get(n, {}))]
 
 
@@ -174,12 +174,7 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
     Not every line becomes a row, and of a row not every cell becomes a figure: this looks at the text itself.
     """
     for file in files:
-        if (
-            file.find is None
-            and is_text(file)
-            and file.plain_path
-            and MIN_DUPLICATE_BYTES <= file.size <= MAX_TEXT_COMPARE_BYTES
-        ):
+        if is_text(file) and file.plain_path and MIN_DUPLICATE_BYTES <= file.size <= MAX_TEXT_COMPARE_BYTES:
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
                 said = (

@@ -20,6 +20,7 @@ from triage.ground.errors import BadCapture
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 
 SAMPLE = 5_000  # names looked at before all are
+OUTGROWN = 1.1  # heuristic: times as long as the marker around it, more than overlap and rounding make
 COLD, FEWEST = 5.0, 3  # heuristic: five times the median of three calls or more is another kind of call
 _IDENTITY = ("launch.grid_size", "launch.block_size")  # another launch shape is another workload
 
@@ -206,3 +207,10 @@ def exclusive(duration: Floats, parent: Indices, depth: Indices, leaf_time: bool
     self_ns = np.maximum(inclusive - below, 0.0) if not leaf_time else own
     dead = unknown & (inclusive <= 0)
     return np.where(dead, np.nan, inclusive), np.where(dead, np.nan, self_ns)
+
+
+def outgrown(inclusive: Floats, parent: Indices) -> int:
+    """The first workload that takes longer than the one it is part of, by more than overlap explains; -1 for none."""
+    inner = np.flatnonzero(parent >= 0)
+    longer = inner[inclusive[inner] > OUTGROWN * inclusive[parent[inner]]]
+    return int(longer[0]) if len(longer) else -1

@@ -29,6 +29,7 @@ SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
 STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
+WHOLE = 16  # whole numbers in a column, beside which a fraction is odd
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
     r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
@@ -37,6 +38,9 @@ _SPACED = re.compile(r"\d{1,3}(?:\s\d{3})+")
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
 )  # fmt: skip
+ERRORS = frozenset(
+    ("#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#REF!", "#NUM!", "#NULL!", *("#" * n for n in range(3, 20)))
+)  # as spreadsheets write them
 _Found = tuple[int, str, str]  # line, check, what
 
 
@@ -83,6 +87,16 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
     figures, sparse = dict(known), dict[int, list[float]]()
     most = max(1, int(FEW * len(block.rows)))
     for at, column in enumerate(zip(*block.rows, strict=True)):
+        if not ERRORS.isdisjoint(column):
+            i = next(i for i, c in enumerate(column) if c in ERRORS)
+            yield block.lines[i], "odd-cell", f": {block.title(at)[:60]!r} is {column[i]!r}, an error of a spreadsheet"
+            continue
+        if "\0".join(column).count(".") == 1 and (i := _fraction(column)) >= 0:
+            yield (
+                block.lines[i],
+                "odd-cell",
+                f": {block.title(at)[:60]!r} is {column[i][:40]}, all others are whole numbers",
+            )
         alike = column.count(column[0]) == len(column) and column[0] not in BLANK
         if at in known or (alike and not _SPACED.fullmatch(column[0])):
             continue
@@ -111,6 +125,20 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
     yield from _gaps(block, gaps)
     for i, what in far_off.find(block, figures, sparse, texts):
         yield block.lines[i], "far-off", what
+
+
+def _fraction(column: Column) -> int:
+    """The one cell that is no whole number, of a column in which enough others are and not 0; -1 for none."""
+    i = next(i for i, c in enumerate(column) if "." in c)
+    whole = [c for k, c in enumerate(column) if k != i]
+    many = sum(c.isdigit() and c.strip("0") != "" for c in whole) > far_off.PEERS
+    odd = (
+        many
+        and len(whole) >= WHOLE
+        and NUMBER.fullmatch(column[i])
+        and float(column[i].replace(",", "").rstrip("%")) % 1
+    )
+    return i if odd and all(c.isdigit() or c in BLANK for c in whole) else -1
 
 
 def _merged(column: Column) -> bool:

@@ -109,6 +109,9 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     parent, depth, _ = marker_tree.tree(names, paths)
     duration = facts.get("gpu.time", np.full(len(names), np.nan))
     inclusive, own = marker_tree.exclusive(duration, parent, depth, table.leaf_time)
+    if (i := marker_tree.outgrown(inclusive, parent)) >= 0:
+        said = f"{names[i]} takes {show(float(inclusive[i]), 'ns')}, the marker around it {show(float(inclusive[parent[i]]), 'ns')}"
+        table.quality.append(Quality("contradiction", said, doubt=True))
     measured = _timed(table)
     if measured is not None:  # where several ran at once, each is given its part of the time
         own = np.bincount(codes, measured.own_ns[: len(codes)], len(names)).astype(np.float64)

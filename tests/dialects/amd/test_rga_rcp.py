@@ -50,6 +50,8 @@ def test_rga_without_rows_or_numbers() -> None:
         read(head + "\n")
     with pytest.raises(BadCapture, match="no numeric cells"):
         read(head + "\ngfx1100" + ",N/A" * 15 + "\n")
+    with pytest.raises(BadCapture, match="DEVICE is '5', no GPU's name"):
+        read(RGA.read_text().replace("gfx1100", "5"))
 
 
 def test_session_with_comment_header() -> None:

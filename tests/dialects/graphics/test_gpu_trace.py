@@ -283,6 +283,17 @@ def test_whole_capture_averages_are_no_marker() -> None:
     assert check_cells(table) > 40
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [("\t44.221", "\t", "not-a-number"), ("GPUTrace.sm__throughput.avg.pct_of_peak_sustained_elapsed", "5", "no-name")],
+)
+def test_a_line_without_a_figure_or_a_name_is_named(tmp_path: Path, old: str, new: str, check: str) -> None:
+    text = (DEMO / "BASE" / "GPUTRACE_FRAME.xls").read_text("utf-8")
+    (tmp_path / "GPUTRACE_FRAME.xls").write_text(text.replace(old, new, 1), "utf-8")
+    (said,) = (q.message for q in read(tmp_path / "GPUTRACE_FRAME.xls").quality if q.check == check)
+    assert "line 1" in said
+
+
 def test_times_without_counters(tmp_path: Path) -> None:
     shutil.copy(DEMO / "BASE" / "D3DPERF_EVENTS.xls", tmp_path / "D3DPERF_EVENTS.xls")
     table = read(tmp_path / "D3DPERF_EVENTS.xls")

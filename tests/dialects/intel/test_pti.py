@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from tests.conftest import SAMPLES
 from tests.helpers.dialects import check_provenance, read
 from triage.dialects.intel import intel_pti, pti
 from triage.ground.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
+from triage.reading import reader
 
 QUERY = SAMPLES / "intel-pti" / "metrics.4711.csv"
 SAMPLED = SAMPLES / "intel-pti" / "sampled.4711.csv"
@@ -34,6 +37,14 @@ def test_metrics_per_kernel_instance_on_two_devices() -> None:
     assert [q.check for q in t.quality] == ["profiler-flags", "gpu-not-named"]
     assert t.quality[0].row == 2
     check_provenance(t)
+
+
+def test_a_piece_of_a_row_with_an_open_quote_is_set_aside(tmp_path: Path) -> None:
+    *rows, last = QUERY.read_text("utf-8").rstrip().splitlines()
+    path = tmp_path / "metrics.4711.csv"
+    path.write_text("\n".join([*rows, last[:20], ""]), "utf-8")
+    (said,) = (q.message for q in reader.read(str(path)).quality if q.check == "rows-set-aside")
+    assert f"line {len(rows) + 1}: 1 cell, header has 20" in said
 
 
 def test_time_samples_count_as_the_instances_they_belong_to() -> None:

@@ -66,6 +66,8 @@ def read(source: Source, options: Options) -> Table:
     style = wide_table.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
     wide = wide_table.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
     devices = [str(d).strip() for d in wide.texts[device]]
+    if (bad := next((d for d in devices if not re.search("[A-Za-z]", d)), None)) is not None:
+        raise BadCapture(f"{source.path}: DEVICE is {bad[:40]!r}, no GPU's name", "analyse the kernel again")
     stem = _kernel(source.name, devices)  # the table names GPUs only
     shown = np.array([stem or f"kernel ({d})" for d in devices], dtype=object)
     table = wide.table(NAME, source, shown)

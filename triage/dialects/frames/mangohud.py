@@ -13,7 +13,7 @@ from triage.dialects.frames import frame_logs, pacing
 NAME = "mangohud"
 SIGN = ("frametime",)
 TELLS = {"work": "graphics"}
-MAY_LACK = ("driver",)
+MAY_LACK = ("gpu", "driver")
 ROW = "application"
 TITLE = "MangoHud log"
 CAPTURE = """\

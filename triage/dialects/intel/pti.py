@@ -113,8 +113,11 @@ def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Bl
             block.rows.append(line)
         elif block.lines[-1:] == [number - 1] and _goes_on(block, line):
             bad[number - 1] = GOES_ON
+        elif line[0] == '"':  # what an application prints starts otherwise
+            block.lines.append(number)
+            bad[number] = f"{plural(len(cut(line)), 'cell')}, header has {len(block.headers)}"
     if bad:
-        raise shape.Misfit(source.path, bad, sum(len(b.rows) for b in out))
+        raise shape.Misfit(source.path, bad, sum(len(b.lines) for b in out))
     if not out:
         raise BadCapture(f"{source.path}: no metric table", "profile again")
     return out
