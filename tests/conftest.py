@@ -154,6 +154,14 @@ def doctor() -> Any:
     return Diagnoser(packs.select(packs.load()))
 
 
+@cache
+def captures() -> tuple[Any, ...]:
+    """Every bundled capture that a reader takes, read once for all tests of this process."""
+    from triage.products.rule_checks.coverage import samples
+
+    return tuple(samples())
+
+
 def diagnosis(*paths: Path) -> Any:
     """A Diagnosis of captures together, without loading the rules again."""
     from triage.api import Diagnosis

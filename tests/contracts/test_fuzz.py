@@ -22,7 +22,7 @@ from triage import dialects
 HERE = ROOT / "tests"
 POOL = fuzzing.seeds()
 NAMES = sorted(dialects.dialects())
-SLICE = 200
+SLICE = 80  # `make hard` tries 20,000
 
 
 def resident() -> int:
@@ -89,7 +89,7 @@ def damaged(draw: st.DrawFn) -> fuzzing.Case:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(case=damaged())
 def test_hypothesis(judge: fuzzing.Judge, tmp_path_factory: pytest.TempPathFactory, case: fuzzing.Case) -> None:
     tally = judge.run(iter([case]), tmp_path_factory.getbasetemp() / "hypothesis")
@@ -106,7 +106,7 @@ def test_any_bytes_at_all(judge: fuzzing.Judge, tmp_path_factory: pytest.TempPat
 @pytest.mark.slow
 def test_every_reader_refuses_what_is_not_its_own(judge: fuzzing.Judge, tmp_path: Path) -> None:
     """--dialect X on another tool's export: one line or an odd report, never a traceback."""
-    chosen = POOL[::17]
+    chosen = POOL[::41]
     cases = (
         fuzzing.Case(s.label, s.files, s.main, name, i) for i, (s, name) in enumerate(itertools.product(chosen, NAMES))
     )
@@ -141,7 +141,7 @@ def big(data: bytes, how: str) -> bytes:
         "100,000 empty rows": lambda: b"\n".join([*lines[:3], *[b""] * 100_000, *lines[3:]]),
         "100,000 empty lines first": lambda: b"\n" * 100_000 + data,
         "a line of 20 MB": lambda: b"\n".join([*lines[:3], b"x" * 20_000_000, *lines[3:]]),
-        "a quote never closed": lambda: b"\n".join([*lines[:2], b'"', *lines[2:] * 500]),
+        "a quote never closed": lambda: b"\n".join([*lines[:2], b'"', *lines[2:] * 200]),
         "five million NULs": lambda: data + b"\0" * 5_000_000,
         "five million quotes": lambda: data + b'"' * 5_000_001,
         "a header of spaces": lambda: data.replace(sep, b" " * 60_000 + sep, 1),
@@ -177,5 +177,5 @@ def test_sizes_no_export_has(tmp_path: Path, how: str, sample: str) -> None:
 def test_ordinary_input_leaves_little_memory_behind(judge: fuzzing.Judge, tmp_path: Path) -> None:
     judge.run((fuzzing.case(i, POOL, NAMES) for i in range(20)), tmp_path / "warm")
     before = resident()
-    judge.run((fuzzing.case(i, POOL, NAMES) for i in range(20, 60)), tmp_path / "case")
-    assert resident() - before < 300 << 20
+    judge.run((fuzzing.case(i, POOL, NAMES) for i in range(20, 40)), tmp_path / "case")
+    assert resident() - before < 200 << 20

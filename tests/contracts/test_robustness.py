@@ -47,8 +47,8 @@ def test_r2_facts_print_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
 
 
 CELLS = [
-    *(c * 100_000 + "x" for c in "a1 ([<\",-=/\\{%_.\t\n:0é"), "a," * 50_000, "1," * 50_000 + "x", "1." * 50_000 + "x", "a " * 50_000 + "!",
-    "a/" * 50_000, "[1]" * 33_000 + "x", "k(int) " * 14_000, "[SIMD32 " * 12_500, '"a",' * 25_000, "__a" * 33_000 + " .", "\n- " * 33_000,
+    *(c * 30_000 + "x" for c in "a1 ([<\",-=/\\{%_.\t\n:0é"), "a," * 15_000, "1," * 15_000 + "x", "1." * 15_000 + "x", "a " * 15_000 + "!",
+    "a/" * 15_000, "[1]" * 10_000 + "x", "k(int) " * 4_300, "[SIMD32 " * 3_800, '"a",' * 7_500, "__a" * 10_000 + " .", "\n- " * 10_000,
 ]  # fmt: skip
 CUT_BEFORE = {"_UNIT", "_SECTION", "_BRACKETS", "_SUFFIX", "_KEY", "_UNQUOTED"}  # see only so much of a cell
 
@@ -74,11 +74,11 @@ def patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
 
 @pytest.mark.slow
 def test_r3_every_pattern_takes_time_in_proportion() -> None:
-    """Cells of 100,000 characters that a pattern nearly matches, in the CPU time of a tenth of a second each."""
+    """Cells of 30,000 characters that a pattern nearly matches, in a small part of a second each."""
     slow, count = [], 0
     for name, pattern, methods in patterns():
         count += 1
-        most = 400 if name.rpartition(".")[2] in CUT_BEFORE else 100_000
+        most = 400 if name.rpartition(".")[2] in CUT_BEFORE else 30_000
         for cell in CELLS:
             text = cell[:most] if isinstance(pattern.pattern, str) else cell[:most].encode()
             for method in methods:
@@ -88,7 +88,7 @@ def test_r3_every_pattern_takes_time_in_proportion() -> None:
                 else:
                     getattr(pattern, method)(text)
                 took = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
-                if took > 0.5:  # what takes the square of its length takes many seconds
+                if took > 0.3:  # what takes the square of its length takes seconds
                     slow.append((name, method, cell[:10], round(took, 2)))
     assert count > 80
     assert not slow, slow

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.conftest import SAMPLES, bare_capture
+from tests.conftest import bare_capture, captures
 from tests.inference.test_engine import random_capture
 from triage.capture.capture import Capture
 from triage.derive import View
-from triage.ground.errors import TriageError
 from triage.inference.engine import Engine
 from triage.inference.evaluate import infer
 from triage.inference.firing import Candidates, fire
@@ -62,19 +59,8 @@ def test_random_workloads(book: Rulebook, method: str, scope: str) -> None:
 @pytest.mark.slow
 def test_samples(book: Rulebook) -> None:
     engines = [Engine(compile_program(book, "v2", scope)) for scope in SCOPES]
-    captures = list(_samples())
-    assert len(captures) >= 30
-    assert sum(agree(c, engine, parts=min(2, len(c))) for c in captures for engine in engines) > 100
-
-
-def _samples() -> Iterator[Capture]:
-    from triage.reading import reader
-
-    for path in sorted(p for p in Path(SAMPLES).rglob("*") if p.is_dir() or p.suffix in (".csv", ".txt", ".gz")):
-        try:
-            yield reader.read(str(path))
-        except TriageError:
-            continue
+    assert len(captures()) >= 30
+    assert sum(agree(c, engine, parts=min(2, len(c))) for c in captures() for engine in engines) > 100
 
 
 @pytest.mark.parametrize(
