@@ -106,7 +106,8 @@ class Table:
     where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
     host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
-    replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. tells: vendor and api, where
+    replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. sampled: rows are some of the
+    frames, recorded at an interval. tells: vendor and api, where
     the exports of a dialect differ in them. made_with: what `collect` says for the run that made the capture, where it states
     its settings: run again, it gives nothing new. versions: of the driver and the profiler, where the export names them.
     queues: span in ns and what each queue did, where work is known by queue. excluded: lines of the first file that were set
@@ -133,6 +134,7 @@ class Table:
     leaf_time: bool = False
     isolated: bool = False
     group: bool = True
+    sampled: bool = False
     collectable: frozenset[str] | None = None
     locate: Locate | None = None
     tells: dict[str, str] = field(default_factory=dict)

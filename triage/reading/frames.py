@@ -91,7 +91,7 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
 def enter_intervals(capture: Capture) -> None:
     """Times of the frames of a log of frame times: those of its first application, which is the one that is judged."""
     interval = capture.table.columns.get("present.interval")
-    if interval is None or not len(capture) or not capture.table.group:
+    if interval is None or not len(capture) or not capture.table.group or capture.table.sampled:
         return
     times = interval.values[np.asarray(capture.rows_of(0), dtype=np.int64)]
     known = times[np.isfinite(times) & (times > 0)]

@@ -48,6 +48,22 @@ def test_blocks_of_mangohud(head: str) -> None:
     )
 
 
+def test_samples_of_mangohud_are_not_all_frames() -> None:
+    rows = "".join(f"240,4.2,50,84,{i * 100_000_000}\n" for i in range(1, 9))
+    table = read(f"fps,frametime,cpu_load,gpu_load,elapsed\n{rows}")
+    assert table.sampled and not {"present.low", "present.stutter"} & table.columns.keys()
+    assert any("only one frame every 100 ms" in q.message for q in table.quality)
+    assert "recorded frames" in _bound(table) and "stutter" not in _bound(table)
+
+
+def test_a_gpu_that_is_busy_for_longer_than_the_frames_is_remarked_on() -> None:
+    row = "game.exe,1,0x1,{0},{1}\n"
+    head = "Application,ProcessID,SwapChainAddress,MsBetweenPresents,MsGPUBusy\n"
+    table = read(head + row.format(4, 4) + row.format(4, 12))
+    assert table.columns["present.gpu_share"].values.tolist() == [1.0, 1.0]
+    assert any("16 ms in frames of 8 ms" in q.message for q in table.quality)
+
+
 def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:
     old = read("os,cpu,gpu,ram,kernel,driver\nL,x,y,1,6,5\nfps,frametime,gpu_load\n60,16600,97\n50,20000,96\n")
     assert old.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])

@@ -58,6 +58,18 @@ def test_timers_are_per_frame_and_cpu_timers_no_gpu_work() -> None:
     assert list(read(head + "BasePass,600,3,3\nWaitForTasks,600,9,9\n").names) == ["BasePass"]
 
 
+def test_a_timer_that_runs_twice_a_frame_does_not_count_the_frames() -> None:
+    head = "Name,Count,Incl,Excl\n"
+    passes = "VisBuffer,1200,0.6,0.6\nDistance,1200,0.3,0.3\nShadows,600,3,2.4\n"
+    table = read(head + passes + "FSceneRenderer_Render,598,3,0.1\nShadows,598,0.6,0.1\nFrame 812,1,0.1,0.1\n")
+    assert list(table.names) == ["VisBuffer", "Distance", "Shadows"]
+    assert table.columns["gpu.time"].values.tolist() == pytest.approx([1e6, 5e5, 4e6])
+    assert next(q for q in table.quality if q.check == "gpu-timers").doubt
+    alone = read(head + "VisBuffer,1200,0.6,0.6\nShadows,600,3,2.4\n")  # 1,200 frames, or 600
+    assert alone.columns["gpu.time"].values.tolist() == pytest.approx([6e8, 2.4e9])
+    assert any(q.check == "no-frames" for q in alone.quality)
+
+
 def _trace(*rows: dict[str, object]) -> str:
     return json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 5, **r} for r in rows]})
 

@@ -31,12 +31,14 @@ class Columns:
     """What is read of a table's columns. used: metric -> its header. unread: headers that nothing is read of.
 
     rivals: unread ones that repeat a used metric. stages: metric -> further headers of it, one per shader stage.
+    totals: headers of times of whole frames, beside the times of their passes.
     """
 
     used: dict[str, Header] = field(default_factory=dict)
     rivals: list[Header] = field(default_factory=list)
     stages: dict[str, list[Header]] = field(default_factory=dict)
     unread: list[Header] = field(default_factory=list)
+    totals: list[Header] = field(default_factory=list)
 
 
 def agree(headers: Sequence[Header]) -> Columns:

@@ -16,7 +16,7 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.custom import metric_tables, rows
+from triage.dialects.custom import frame_totals, metric_tables, rows
 from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe
 from triage.dialects.custom.place import place
@@ -65,6 +65,9 @@ def read(source: Source, options: Options) -> Table:
     columns = agree(say(headers, roles.values(), options.mapping))
     _require_any(columns, source, headers)
     wide = _values(source, line, headers, unit_row, columns, roles, options)
+    frame_totals.set_aside(columns, wide.numbers)
+    if "frame" in roles:
+        frame_totals.refuse_lone(f"{source.path}:{line}", columns, wide.numbers, wide.texts[roles["frame"]])
     table = _without_columns(source, line, wide, roles)
     evidence = Evidence(columns, wide.numbers, table.device, f"{source.path}:{line}")
     believe(evidence)

@@ -96,7 +96,7 @@ def _decisions(evidence: Evidence, roles: Mapping[str, int], headers: Sequence[s
     columns = evidence.columns
     decided = [(h, metric, h.reading.why) for metric, h in columns.used.items()]
     decided += [(h, metric, "of a further shader stage") for metric, more in columns.stages.items() for h in more]
-    decided += [(h, "", h.reading.why) for h in columns.unread if h not in columns.rivals]
+    decided += [(h, "", h.reading.why) for h in (*columns.unread, *columns.totals) if h not in columns.rivals]
     decided += [(h, h.reading.metric, "repeated, an earlier column is used") for h in columns.rivals]
     found = {place: Decision(headers[place], role, rows.reason(role, headers[place])) for role, place in roles.items()}
     found |= {h.place: Decision(h.text, read_as, why) for h, read_as, why in decided}

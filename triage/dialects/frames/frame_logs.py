@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
@@ -15,6 +16,8 @@ from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
 _INSTEAD = "capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+SAMPLED = 1.5  # times the frame time from row to row: frames between them were not recorded
+MIN_SAMPLES = 3
 _CAPTURE_IT = f"{_INSTEAD} to see its passes"
 
 
@@ -40,11 +43,17 @@ def rows_of(source: Source, start: int, headers: Sequence[str]) -> tuple[list[li
 
 
 def table(
-    name: str, source: Source, label: str, spec: text_rows.Spec, rows: Sequence[Sequence[str]], lines: Sequence[int]
+    name: str,
+    source: Source,
+    label: str,
+    spec: text_rows.Spec,
+    rows: Sequence[Sequence[str]],
+    lines: Sequence[int],
+    moments: Floats | None = None,
 ) -> Table:
     """Frames as a table named by `label`; raises BadCapture without frames, NotTriageable without any frame time.
 
-    spec, rows, lines: as `text_rows.enter` takes them. Without GPU times the frame time alone is said, and nothing is ranked.
+    spec, rows, lines: as `text_rows.enter` takes them. moments: when each row was written, in ns. Without GPU times the frame time alone is said, and nothing is ranked.
     """
     if not rows:
         raise BadCapture(f"{source.path}: header without frames", "record for longer")
@@ -58,12 +67,30 @@ def table(
     busy = made.columns.get("gpu.busy_time")
     if busy is not None and "gpu.time" not in made.columns:
         made.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
+    if step := _sampling(made, moments):
+        made.sampled = True
+        made.remark(
+            "sampled-frames",
+            f"only one frame every {step / 1e6:.3g} ms was recorded: the longest frames and stutter are unknown; record every frame"
+            " (MangoHud: log_interval=0)",
+        )
     if "gpu.time" not in made.columns:
-        what = "frame times without GPU times: how even the frames are is known, not what the GPU does in them"
+        even = "" if step else "how even the frames are is known, not "
+        what = f"frame times without GPU times: {even}what the GPU does in them{' is unknown' if step else ''}"
         made.remark("no-times", f"{what}; {_CAPTURE_IT}")
     pacing.judge(made, np.ones(len(made), dtype=bool))
-    made.notes.append(f"{plural(len(made), 'frame')}; GPU time is their sum, other times are means")
+    what = "sample" if step else "frame"
+    made.notes.append(f"{plural(len(made), what)}; GPU time is their sum, other times are means")
     return made
+
+
+def _sampling(table: Table, moments: Floats | None) -> float:
+    """Time between two rows in ns where it is that of several frames, 0 where every frame was recorded."""
+    if moments is None or len(table) < MIN_SAMPLES:
+        return 0.0
+    steps, frame = np.diff(moments), float(np.nanmedian(table.columns["present.interval"].values))
+    step = float(np.median(steps[np.isfinite(steps)])) if np.isfinite(steps).any() else 0.0
+    return step if step > SAMPLED * frame else 0.0
 
 
 def collect(metrics: list[str]) -> str:

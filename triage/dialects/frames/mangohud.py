@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
@@ -21,7 +23,7 @@ CAPTURE = """\
 
 `log_interval=0` writes every frame, otherwise a sample per interval. The GPU's load is sampled by the driver; it has no time per frame.
 """
-# header -> metric, unit; frame times are ms (MangoHud, src/logging.cpp); a sensor that is missing is 0
+# header -> metric, unit; frame times are ms, `elapsed` ns (MangoHud, src/logging.cpp); a sensor that is missing is 0
 _COLUMNS = {
     "frametime": ("present.interval", "ms"),
     "gpu_load": ("present.gpu_share", "%"),
@@ -29,6 +31,7 @@ _COLUMNS = {
     "gpu_mem_clock": ("vram.frequency", "MHz"),
     "gpu_temp": ("gpu.temperature", "°C"),
 }
+MAX_NUMBER = 1e15  # nanoseconds of a log that runs for days
 _SYSTEM = ("os", "cpu", "gpu")
 
 
@@ -61,7 +64,8 @@ def read(source: Source, options: Options) -> Table:
     rows, lines, remarks = frame_logs.rows_of(source, start, headers)
     columns = _COLUMNS | {"frametime": ("present.interval", _unit(rows, headers))}
     spec = [(columns[h][0], h, columns[h][1]) if h in columns else ("", h, "") for h in headers]
-    table = frame_logs.table(NAME, source, "frame", spec, rows, lines)
+    moments = np.array([_number(row[headers.index("elapsed")]) for row in rows]) if "elapsed" in headers else None
+    table = frame_logs.table(NAME, source, "frame", spec, rows, lines, moments)
     table.quality += remarks
     table.device = gpu
     table.unmapped = [h for h in headers if h not in _COLUMNS and h != "fps"]
@@ -81,7 +85,7 @@ def _number(text: str) -> float:
         value = float(text)
     except ValueError:
         return 0.0
-    return value if 0 < value < 1e12 else 0.0
+    return value if 0 < value < MAX_NUMBER else 0.0
 
 
 def names() -> dict[str, list[str]]:

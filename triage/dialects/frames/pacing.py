@@ -10,6 +10,7 @@ from triage.capture.arrays import Floats, Indices, Masks, numbered
 from triage.capture.capture import Column, Table
 from triage.ground import units
 
+TOLERANCE = 0.02  # by which rounding may lift a side's work above the frames
 FULL = 0.9  # a side that works for nine tenths of a frame sets its pace
 STUTTER = 2.0  # a frame twice as long as the median one is seen
 HALF = 0.5  # the side that bounds most frames sets the pace
@@ -17,8 +18,11 @@ MAX_JUDGED = 20  # workloads with a remark of their own
 LOWEST = 1.0  # percent of the frames: the 1 % lows
 
 
-def pacing(interval: Floats | None, gpu: Floats | None, cpu: Floats | None) -> dict[str, float]:
-    """Facts of some frames (times in one unit): median and 1 % low frame time, share of stuttering and of bound frames."""
+def pacing(interval: Floats | None, gpu: Floats | None, cpu: Floats | None, sampled: bool = False) -> dict[str, float]:
+    """Facts of some frames (times in one unit): median and 1 % low frame time, share of stuttering and of bound frames.
+
+    sampled: frames between them were not recorded: nothing is known of the slow ones.
+    """
     if interval is None:
         return {}
     good = np.isfinite(interval) & (interval > 0)
@@ -26,11 +30,10 @@ def pacing(interval: Floats | None, gpu: Floats | None, cpu: Floats | None) -> d
         return {}
     times = interval[good]
     median = float(np.median(times))
-    out = {
-        "present.median": median,
-        "present.low": float(np.percentile(times, 100 - LOWEST)),
-        "present.stutter": float((times > STUTTER * median).mean()),
-    }
+    out = {"present.median": median}
+    if not sampled:
+        out["present.low"] = float(np.percentile(times, 100 - LOWEST))
+        out["present.stutter"] = float((times > STUTTER * median).mean())
     for name, busy in (("gpu", gpu), ("cpu", cpu)):
         if busy is not None and (known := good & np.isfinite(busy)).any():
             share = busy[known] / interval[known]
@@ -44,8 +47,10 @@ def describe(facts: Mapping[str, float], frames: int) -> str:
     A hundredth of fewer than a hundred frames is none of them: then the slowest are meant.
     """
     median, low = facts.get("present.median", np.nan), facts.get("present.low", np.nan)
-    if not (median > 0 and low > 0):
+    if not median > 0:
         return ""
+    if not low > 0:
+        return f"; half of the recorded frames take {units.show(median, 'ns')} or less"
     which = "1 % low" if frames >= 100 / LOWEST else f"slowest of {frames} about"
     slow = f"{which} {units.show(low, 'ns')} ({1e9 / low:.0f} fps)"
     stutter = facts["present.stutter"] * 100
@@ -75,7 +80,8 @@ def judge(table: Table, judged: Masks, who: Mapping[str, str] | None = None) -> 
     facts: dict[str, Floats] = {}
     for code in sorted(set(codes[judged].tolist()))[:MAX_JUDGED]:
         rows = codes == code
-        found = pacing(*(_of(table, m, rows) for m in ("present.interval", "gpu.busy_time", "cpu.busy")))
+        interval, gpu_busy, cpu_busy = (_of(table, m, rows) for m in ("present.interval", "gpu.busy_time", "cpu.busy"))
+        found = pacing(interval, gpu_busy, cpu_busy, table.sampled)
         for metric, value in found.items():
             facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
         shares = [_of(table, f"present.{side}_share", rows) for side in ("gpu", "cpu")]
@@ -102,7 +108,18 @@ def _share(table: Table, codes: Indices, judged: Masks, metric: str, part: str) 
     where = np.isfinite(a) & np.isfinite(b)
     with np.errstate(all="ignore"):
         parts, wholes = (np.bincount(codes, np.where(where, v, 0.0)) for v in (a, b))
-        share = np.where(judged, np.where(wholes > 0, parts / wholes, np.nan)[codes], np.nan)
+        shares = np.where(wholes > 0, parts / wholes, np.nan)
+    over = np.flatnonzero(shares > 1 + TOLERANCE)
+    for code in over[np.isin(over, codes[judged])][:MAX_JUDGED].tolist():
+        row = int(np.argmax(codes == code))
+        side, frames = (units.show(float(v[code]), "ns") for v in (parts, wholes))
+        table.remark(
+            "busy-over-frame",
+            f"{str(table.names[row])[:60]}: {metric[8:11].upper()} busy for {side} in frames of {frames}, more than is possible: work of"
+            " frames before or after is counted; read as 100 %",
+            row,
+        )
+    share = np.where(judged, np.minimum(shares, 1.0)[codes], np.nan)
     formula = f"sum of {part} / sum of present.interval over the frames"
     table.columns[metric] = Column(share, metric, formula=formula, inputs=(part, "present.interval"))
 

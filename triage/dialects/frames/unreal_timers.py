@@ -31,8 +31,11 @@ _GROUP_RE = re.compile(r"(GPU\d*(?: ?- ?\w+)?|.{1,60}?Queue \d+)/(.+)", re.IGNOR
 # timers of the engine's CPU threads: ticks, tasks, waits, functions
 _CPU_RE = re.compile(
     r"^(?:CPU|GameThread|Game Thread|Render ?Thread|RHI ?Thread|RHIThread|.*Worker.*|Background.*)/|^(?:GameThread|RenderThread|RHIThread)$"
-    r"|WaitFor|Wait for|::Tick|Tick$|^Tick|Slate|GarbageCollect|^F[A-Z]\w+::|^U[A-Z]\w+::|Task|Thread|Worker|AsyncLoading|GameMode|World",
+    r"|WaitFor|Wait for|::Tick|Tick$|^Tick|Slate|GarbageCollect|^[FU][A-Z]\w+::|^F[A-Z][a-z]\w+_[A-Z]|Task|Thread|Worker|AsyncLoading|GameMode|World"
+    r"|(?:^|- +)Frame:? \d+$",  # of one frame
 )
+_FRAME_RE = re.compile(r"(?:GPU ?)?frame(?: time)?|total", re.IGNORECASE)
+ALIKE = 0.02  # of a count: what a session's first and last frame make of it
 MAX_NAMED = 3
 
 
@@ -54,6 +57,8 @@ def read(source: Source, options: Options) -> Table:
     wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], decimal=options.decimal)
     names = np.array([str(n) for n in wide.texts[name]], dtype=object)
     gpu, told = _gpu(names, wide.texts[kinds[0]] if kinds else None)
+    twins = np.zeros(len(names), dtype=bool) if told else _twins(names, gpu, wide.numbers[excl])
+    gpu &= ~twins
     if not gpu.any():
         raise NotTriageable(
             f"{source.path}: CPU timers of Unreal Insights, no GPU work",
@@ -64,19 +69,21 @@ def read(source: Source, options: Options) -> Table:
     shown = np.array([m[2] if (m := _GROUP_RE.fullmatch(str(n))) else n for n in names[rows]], dtype=object)
     table = Table(NAME, [source], shown, {}, lines=lines[rows], quality=wide.quality, group=False)
     calls = wide.numbers[count][rows]
-    frames = _frames(names[rows], calls)
+    frames = _frames(names[rows], calls, wide.numbers[count][~gpu])
     own = wide.numbers[excl][rows]
     table.raw[headers[excl]] = Column(own * 1e9, headers[excl], excl + 1, "s", 1e9)
-    formula = f"{headers[excl]} / {frames:,.0f} frames"
+    if not told:
+        mixed = "CPU timers are among them" if (~gpu).any() else "no column or name says which timers are the GPU's"
+        table.remark(
+            "gpu-timers", f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*", doubt=True
+        )
+    formula = f"{headers[excl]} / {frames:,.0f} frames" if frames > 1 else headers[excl]
     table.columns["gpu.time"] = Column(own * 1e9 / frames, headers[excl], formula=formula, inputs=(headers[excl],))
     _say(table, wide.numbers[incl][rows], calls, frames)
     if len(extra) == 2:
         table.quality += _spikes(shown, wide.numbers[extra[0]][rows], wide.numbers[extra[1]][rows])
     if others := int((~gpu).sum()):
         table.notes.append(f"{plural(others, 'CPU timer')} left out: no GPU work")
-    if not told:
-        said = "no column or name says which timers are the GPU's: those that look like CPU timers were left out"
-        table.remark("gpu-timers", f"{said}; export with -threads=GPU*")
     table.collectable = frozenset()
     return table
 
@@ -93,22 +100,51 @@ def _gpu(names: Names, kinds: Names | None) -> tuple[Masks, bool]:
     return np.array([not _CPU_RE.search(str(n)) for n in names]), False
 
 
-def _frames(names: Names, calls: Floats) -> float:
-    """Frames of the session: how often the frame's own timer ran, else the commonest number of calls."""
+def _twins(names: Names, gpu: Masks, excl: Floats) -> Masks:
+    """Of timers of one name, all but the longest: a scope that is timed on both sides has a CPU timer, whose work is its children's."""
+    longest: dict[str, int] = {}
+    for i in np.flatnonzero(gpu).tolist():
+        best = longest.setdefault(str(names[i]), i)
+        if excl[i] > excl[best]:
+            longest[str(names[i])] = i
+    kept = np.zeros(len(names), dtype=bool)
+    kept[list(longest.values())] = True
+    return gpu & ~kept
+
+
+def _frames(names: Names, calls: Floats, others: Floats) -> float:
+    """Frames of the session, 1 where they are unknown: how often the frame's own timer ran, else the commonest number of calls.
+
+    A timer may run twice per frame, or every second one: where counts are multiples of each other, timers of the CPU that ran
+    about as often as one of them decide.
+    """
     known = np.isfinite(calls) & (calls >= 1)
-    own = [c for n, c, k in zip(names, calls, known, strict=True) if k and re.fullmatch(r"(?:GPU ?)?frame(?: time)?|total", str(n).rpartition("/")[2], re.IGNORECASE)]  # fmt: skip
+    own = [
+        c for n, c, k in zip(names, calls, known, strict=True) if k and _FRAME_RE.fullmatch(str(n).rpartition("/")[2])
+    ]
     if own:
         return float(own[0])
     counts = calls[known].astype(np.int64).tolist()
-    return float(max(set(counts), key=lambda c: (counts.count(c), c))) if counts else 1.0
+    if not counts:
+        return 1.0
+    common = max(set(counts), key=lambda c: (counts.count(c), c))
+    rivals = [c for c in set(counts) if c > 1 and c != common and (common % c == 0 or c % common == 0)]
+    if not rivals:
+        return float(common)
+    near = [c for c in (common, *rivals) if (np.abs(others - c) <= ALIKE * c).any()]
+    if len(near) == 1:
+        return float(near[0])
+    return float(common) if counts.count(common) > len(counts) / 2 and common == max(common, *rivals) else 1.0
 
 
 def _say(table: Table, incl: Floats, calls: Floats, frames: float) -> None:
-    table.notes.append(
-        f"timers of {frames:,.0f} frames: exclusive seconds of the session over the frames; a mean, so spikes do not show in it"
-    )
-    odd = int((calls[np.isfinite(calls)] < frames).sum())
-    if odd:
+    if frames > 1:
+        note = f"timers of {frames:,.0f} frames: exclusive seconds of the session over the frames; a mean, so spikes do not show in it"
+        table.notes.append(note)
+    else:
+        table.remark("no-frames", "the number of frames is unknown: times are sums over the session, not per frame")
+    known = calls[np.isfinite(calls)]
+    if odd := int((known < frames).sum()):
         table.notes.append(f"{plural(odd, 'timer')} did not run in every frame")
     if np.nansum(incl) > 0 and not np.nansum(table.raw[next(iter(table.raw))].values) > 0:
         table.remark("no-times", "all exclusive times are 0: export the column Excl")
