@@ -13,7 +13,7 @@ import pytest
 from benchmarks import kinds_of_change as simulated
 from tests.conftest import SAMPLES, diagnosis, doctor
 from triage.capture.trace_nouns import KERNEL
-from triage.products.compare import headline
+from triage.products.compare import compare_headline
 from triage.products.compare.compare_report import render
 from triage.products.compare.comparing import compare
 from triage.products.compare.iterations import iterations
@@ -36,15 +36,15 @@ def test_fewer_launches_are_less_work_and_no_speed(tmp_path: Path) -> None:
     doc = compare(diagnosis(before), diagnosis(after))
     assert doc["work"]["unequal"] and doc["work"]["ratio"] == pytest.approx(0.9)
     assert {p["verdict"] for p in doc["pairs"]} == {"same"} and all(p["per_call"] for p in doc["pairs"])
-    assert headline.sentences(doc)[0].startswith("Per call unchanged")
-    assert headline.sentences(doc)[1].startswith("10.0 % less work")
+    assert compare_headline.sentences(doc)[0].startswith("Per call unchanged")
+    assert compare_headline.sentences(doc)[1].startswith("10.0 % less work")
     assert [k["kind"] for k in doc["kinds"]] == ["work"]
     slower = table(tmp_path / "s.csv", [("gemm", 90, 13.5), ("add", 45, 1.8), ("norm", 9, 0.9)])
     doc = compare(diagnosis(before), diagnosis(slower), threshold=0.05)
     assert [p["verdict"] for p in doc["pairs"]] == ["slower", "same", "same"]
     assert doc["regressions"] == ["gemm"]
     assert {k["kind"] for k in doc["kinds"]} == {"work", "real"}
-    assert headline.verdict(doc) == "slower"
+    assert compare_headline.verdict(doc) == "slower"
 
 
 def test_twice_the_operations_are_twice_the_work(tmp_path: Path) -> None:
@@ -57,12 +57,12 @@ def test_twice_the_operations_are_twice_the_work(tmp_path: Path) -> None:
 
     before = capture("b.csv", 100, 1.0, 1000)
     doc = compare(diagnosis(before), diagnosis(capture("a.csv", 200, 2.01, 2000)))
-    first, second, *_ = headline.sentences(doc)
+    first, second, *_ = compare_headline.sentences(doc)
     assert first.startswith("Per FLOP unchanged") and second.startswith("2x as much work (FLOPs: ")
-    assert [k["kind"] for k in doc["kinds"]] == ["work"] and headline.verdict(doc) == "same"
+    assert [k["kind"] for k in doc["kinds"]] == ["work"] and compare_headline.verdict(doc) == "same"
     # more threads for the same operations are no other work
     doc = compare(diagnosis(before), diagnosis(capture("c.csv", 200, 2.01, 1000)))
-    assert [k["kind"] for k in doc["kinds"]] == ["real"] and headline.verdict(doc) == "slower"
+    assert [k["kind"] for k in doc["kinds"]] == ["real"] and compare_headline.verdict(doc) == "slower"
 
 
 def test_what_a_kernel_executes_is_no_work_by_itself(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_what_a_kernel_executes_is_no_work_by_itself(tmp_path: Path) -> None:
     for threads, size, adds, unequal in ((256, 4.02e6, 1000, False), (32, 4.02e6, 2000, False), (64, 8e6, 2000, True)):
         doc = compare(before, diagnosis(capture("a.csv", 1.0, threads, size, adds)))
         assert doc["work"]["unequal"] is unequal
-        assert unequal or ("time −50.0" in headline.sentences(doc)[0] and not doc["warnings"])
+        assert unequal or ("time −50.0" in compare_headline.sentences(doc)[0] and not doc["warnings"])
 
 
 def test_equal_work_keeps_totals(tmp_path: Path) -> None:

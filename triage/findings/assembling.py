@@ -78,7 +78,9 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
     outcomes, causes = made.outcomes, made.causes
     lists = todo_lists(d, made.findings, made.items, causes)
     todo, listed = lists[0][2], [f.entry for f in made.findings]
-    excluded = _ruled_out(outcomes)
+    excluded: list[RuledOutEntry] = [
+        {"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in ruled_out(o)
+    ]
     head: Head = {
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
@@ -117,10 +119,6 @@ def _leading(d: Diagnosis) -> set[str]:
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, RooflineEntry]:
     known = ((o.ids[int(o.rows[i])], roofline(o.view, i)) for o in outcomes for i in with_flops(o.view).tolist())
     return {name: roof for name, roof in known if roof is not None}
-
-
-def _ruled_out(outcomes: Sequence[Outcomes]) -> list[RuledOutEntry]:
-    return [{"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in ruled_out(o)]
 
 
 def _blind_spots(d: Diagnosis, outcomes: Sequence[Outcomes]) -> list[BlindSpotEntry]:

@@ -15,6 +15,7 @@ from triage.files import plain_json
 from triage.findings.profiler_rules import BLIND_TO, NAMED, ROOT, RULED_OUT, ComparedOpinion, SecondOpinion, best
 from triage.ground.phrasing import plural, upper_first, whole_percent
 from triage.ground.units import show
+from triage.rendering.escape import short
 
 MIN_ESTIMATE = 0.05  # fraction; smaller estimates are not worth acting on
 WIDTH = 100
@@ -125,7 +126,7 @@ def text(launches: Sequence[Launch], every: bool = False) -> str:
 
 def _lines(x: Launch) -> list[str]:
     time = f"  {show(x.time_ns, 'ns')}" if x.time_ns == x.time_ns else ""
-    lines = [f"  {x.id}  {_cut(x.name, 70)}{time}"]
+    lines = [f"  {x.id}  {short(x.name, 70)}{time}"]
     if x.theirs is not None:
         o = x.theirs.opinion
         figure = f" {whole_percent(o.speedup)}{' ' + o.scope if o.scope else ''}" if o.speedup is not None else ""
@@ -143,10 +144,6 @@ def _lines(x: Launch) -> list[str]:
             break_long_words=False,
         )
     return lines
-
-
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def as_json(launches: Sequence[Launch]) -> str:

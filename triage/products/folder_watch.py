@@ -54,7 +54,7 @@ def watch(
         found = gathered.captures
         now = {f.path: state(f.path) for f in found}
         # a file that is still being written looks different a moment later, and one that is empty is not begun
-        ready = [f for f in found if now[f.path] and now[f.path] == seen.get(f.path) and _begun(now[f.path])]
+        ready = [f for f in found if now[f.path] == seen.get(f.path) and any(size for _, size, _ in now[f.path])]
         if any(done.get(f.path) != now[f.path] for f in ready):
             told_of = _round(ready, settings, out, jobs, progress, gathered.passed)
             done = {f.path: now[f.path] for f in ready}
@@ -64,10 +64,6 @@ def watch(
         look += 1
         if rounds is None or look < rounds:
             sleep(every)
-
-
-def _begun(files: State) -> bool:
-    return any(size for _, size, _ in files)
 
 
 def _round(

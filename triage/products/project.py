@@ -224,16 +224,12 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
             *(
                 (glob, _text(where, f"budgets.{glob}.owner", said["owner"]))
                 for glob, said in budgets.items()
-                if _has_owner(said)
+                if isinstance(said, dict) and "owner" in said
             ),
             *((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
         ),
         accepted=tuple(_accepted(where, n, entry, today) for n, entry in enumerate(table.get("accepted", ()))),
     )
-
-
-def _has_owner(said: object) -> bool:
-    return isinstance(said, dict) and "owner" in said
 
 
 def _part(said: object, key: str) -> object:

@@ -53,7 +53,9 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
     may_lack = declared if isinstance(declared, dict) else dict.fromkeys(declared, "")
     found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
     said = " ".join(q.message for q in table.quality) if found else ""
-    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][:MAX_REMARKS]
+    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][
+        :MAX_REMARKS
+    ]
 
 
 def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, str]) -> Iterator[_Found]:

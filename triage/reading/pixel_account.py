@@ -58,7 +58,8 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     if not (passed > 0).any():  # a counter that is 0 throughout was not measured
         passed = np.full(view.size, np.nan)
     stated = column(view, "target.pixels")
-    leaf, draws = capture.leaf, np.maximum(_filled(column(view, "draw.count"), capture.calls), 1.0)
+    draws = column(view, "draw.count")
+    leaf, draws = capture.leaf, np.maximum(np.where(np.isfinite(draws), draws, capture.calls), 1.0)
     few = np.where(
         np.isfinite(prims), prims <= MAX_TRIANGLES * draws, column(view, "invocations.vs") <= MAX_VERTICES * draws
     )
@@ -127,10 +128,6 @@ def column(view: View, metric: str) -> Floats:
     """A metric of every workload, NaN where the whole capture lacks it."""
     values: Floats = view[metric]
     return values if is_column(values) else np.full(view.size, np.nan)
-
-
-def _filled(values: Floats, other: Floats) -> Floats:
-    return np.where(np.isfinite(values), values, other)
 
 
 def _over(pixels: float | None, target: float | None) -> float | None:

@@ -116,7 +116,7 @@ def read(source: Source, options: Options) -> Table:
             "record with -csvGpuStats, or r.GPUCsvStatsEnabled 1",
         )
     mean = {i: _mean(numbers[i]) for i in wanted}
-    labels = ["Frame", *(_nice(n) for _, n in passes)]
+    labels = ["Frame", *(n.strip().strip("/") for _, n in passes)]
     paths = ["", *("Frame" for _ in passes)]
     # a mean over all frames has no cell: it cites the header line
     table = Table(NAME, [source], np.array(labels, dtype=object), {}, np.array(paths, dtype=object))
@@ -163,10 +163,6 @@ def read(source: Source, options: Options) -> Table:
 def _mean(values: Floats) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")
-
-
-def _nice(name: str) -> str:
-    return name.strip().strip("/")
 
 
 def _fit(source: Source, rows: list[list[str]], lines: list[int], least: int, most: int) -> None:

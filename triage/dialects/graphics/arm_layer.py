@@ -62,7 +62,8 @@ def read(source: Source, options: Options) -> Table:
     shown = [own[-1] if own else f"{what} {i}" for i, (own, what) in enumerate(zip(levels, kinds, strict=True))]
     table = wide.table(NAME, source, np.array(shown, dtype=object))
     table.paths = np.array([SEP.join(own[:-1]) for own in levels], dtype=object)
-    table.kinds = np.array([_kind(k) for k in kinds], dtype=object)
+    words = [next((kind for part, kind in _KINDS.items() if part in k.lower()), "") for k in kinds]
+    table.kinds = np.array(words, dtype=object)
     for c, metric in plain.items():
         table.columns[metric] = Column(wide.numbers[c], headers[c], c + 1)
     table.raw |= {headers[c]: Column(wide.numbers[c], headers[c], c + 1) for c in queues}
@@ -77,10 +78,6 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used and h != "Index"]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")
     return table
-
-
-def _kind(word: str) -> str:
-    return next((kind for part, kind in _KINDS.items() if part in word.lower()), "")
 
 
 def names() -> dict[str, list[str]]:

@@ -73,7 +73,8 @@ def read(source: Source, options: Options) -> Table:
     frames = [str(f).strip() for f in wide.texts[frame]]
     if len(set(frames)) > 1:
         table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)
-    table.kinds = np.array([_kind(str(k)) for k in wide.texts[kind]], dtype=object)
+    words = [next((kept for part, kept in _KINDS.items() if part in str(k).lower()), "") for k in wide.texts[kind]]
+    table.kinds = np.array(words, dtype=object)
     table.columns["gpu.time"] = Column(wide.numbers[time] * 1e3, headers[time], time + 1, "us", 1e3)
     if count >= 0:
         table.columns["draw.count"] = Column(wide.numbers[count], headers[count], count + 1)
@@ -82,10 +83,6 @@ def read(source: Source, options: Options) -> Table:
         "times between GPU timestamps; shaders are named by their hashes (find them with INTEL_DEBUG=fs,vs,cs)"
     )
     return table
-
-
-def _kind(word: str) -> str:
-    return next((kind for part, kind in _KINDS.items() if part in word.lower()), "")
 
 
 def names() -> dict[str, list[str]]:

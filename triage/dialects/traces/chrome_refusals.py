@@ -64,7 +64,8 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
             f"{path}: PyTorch trace without GPU work ({text}){cut}", "check with: nsys profile -t cuda ./your-app"
         )
     if operators:
-        where = "on the GPU of a Mac, which the profiler does not see" if _has_mps(columns) else "CPU only"
+        is_mac = any("mps" in name.lower() for name, _ in columns.signatures)
+        where = "on the GPU of a Mac, which the profiler does not see" if is_mac else "CPU only"
         return NotTriageable(
             f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
         )
@@ -72,7 +73,3 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
         f"{path}: Chrome trace of an unknown tool: CPU zones, no GPU work{cut}",
         f"name the tracks of GPU queues GPU, or {_RECORD}",
     )
-
-
-def _has_mps(columns: Columns) -> bool:
-    return any("mps" in name.lower() for name, _ in columns.signatures)

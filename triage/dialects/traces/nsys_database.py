@@ -366,15 +366,11 @@ def _joined(process: Indices, key: Indices, processes: Indices, keys: Indices, c
     theirs = (codes[len(process) :].astype(np.int64) << 47) | (keys & ((1 << 47) - 1))
     mine = (codes[: len(process)].astype(np.int64) << 47) | key
     valid = np.flatnonzero(calls.name >= 0)
-    order = (
-        valid[np.lexsort((-calls.end[valid], calls.start[valid], theirs[valid]))] if _unsorted(theirs[valid]) else valid
-    )
+    order, ids = valid, theirs[valid]
+    if (ids[1:] <= ids[:-1]).any():
+        order = valid[np.lexsort((-calls.end[valid], calls.start[valid], ids))]
     ranked = theirs[order]
     if not len(ranked):
         return np.full(len(key), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(ranked, mine), len(ranked) - 1)
     return np.where(ranked[at] == mine, order[at], -1)
-
-
-def _unsorted(values: Indices) -> bool:
-    return bool((values[1:] <= values[:-1]).any())

@@ -55,16 +55,13 @@ class Database(sqlite3.Connection):
         self.meter.begin()
         for row in self.execute(sql, given):
             for cell, wanted in zip(row, types, strict=True):
-                if not (_figure(cell) if wanted is float else type(cell) is wanted):
+                is_figure = cell is None or (isinstance(cell, int | float) and math.isfinite(cell))
+                if not (is_figure if wanted is float else type(cell) is wanted):
                     raise sqlite3.DatabaseError(f"a cell that is no {_KINDS[wanted]}")
             yield row
 
 
 _KINDS = {int: "whole number", float: "number", str: "text"}
-
-
-def _figure(cell: object) -> bool:
-    return cell is None or (isinstance(cell, int | float) and math.isfinite(cell))
 
 
 @dataclass(frozen=True, slots=True)

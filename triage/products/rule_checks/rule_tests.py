@@ -81,10 +81,6 @@ def outcomes(rule: Rule, view: View, given: Mapping[str, int], method: str) -> C
     return np.where(silent, FALSE, np.where(unknown, UNKNOWN, TRUE)).astype(np.int8)
 
 
-def _one(truth: Any) -> int:
-    return int(truth[0] if is_column(truth) else truth)
-
-
 def check(rules: Iterable[Rule], others: Sequence[Rule] = ()) -> Iterator[RuleError]:
     """Every failed test, edge and author's mistake of these rules. others: rules that may fire in their place."""
     for rule in rules:
@@ -227,6 +223,7 @@ def _edges(rule: Rule) -> Iterator[tuple[int, str]]:
                     "==": value == at,
                     "!=": value != at,
                 }[c.op]
-                if _one(c(Lookup(rule, view, method))) != int(want):
+                truth = c(Lookup(rule, view, method))
+                if int(truth[0] if is_column(truth) else truth) != int(want):
                     line = line_of(rule.file, "when", threshold)
                     yield line, f"{c.text} is wrong at {value:g} ({method})"

@@ -204,8 +204,6 @@ def _real(kind: int, bits: int) -> float:
     """The number that the bits of a field of this wire type stand for."""
     if kind == VARINT:
         return float(bits)
-    return float(np.array([bits], np.uint64).view(np.float64)[0]) if kind == 1 else _single(bits)
-
-
-def _single(bits: int) -> float:
+    if kind == 1:
+        return float(np.array([bits], np.uint64).view(np.float64)[0])
     return float(np.array([bits], np.uint32).view(np.float32)[0])
