@@ -25,7 +25,7 @@ PACKAGES = ("derive", "inference", "diagnosis", "document", "rendering", "produc
 OTHERS = {
     ("derive/work_model.py", 0.9): "bytes of moved sectors that threads used",
     ("diagnosis/operator_facts.py", 0.6): "share of DRAM's peak that moving operators reach",
-    ("diagnosis/operator_facts.py", 0.7): "share of the peak that good matrix products reach",
+    ("derive/work_model.py", 0.7): "share of the peak that good matrix products reach",
     ("diagnosis/operator_facts.py", 0.8): "share of DRAM's peak that good copies reach",
     ("products/compare/match.py", 0.6): "how alike two names are",
     ("rendering/html/drawings.py", 0.6): "pixels",

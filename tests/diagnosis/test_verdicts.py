@@ -50,6 +50,34 @@ def test_full_memory_without_the_access_pattern_is_not_diagnosed(tmp_path: Path)
     assert result["todo"] == []  # no constant share of a full memory is predicted
 
 
+@pytest.mark.parametrize(
+    ("name", "sol", "expected"),
+    [
+        ("void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4>(int)", {}, "at-limit"),
+        ("adamw_kernel3", {}, "at-limit"),
+        ("adamw_kernel3", {"vram.throughput": 80, "memory.throughput": 80}, "not-diagnosed"),
+        ("turing_fp16_s1688gemm_fp16_256x128_ldg8_relu_f2f_tn", {"sm.throughput": 84, "vram.throughput": 25}, "at-limit"),
+        ("smooth", {"sm.throughput": 84, "vram.throughput": 25}, "not-diagnosed"),
+    ],
+)  # fmt: skip
+def test_work_that_names_tell_is_needed(tmp_path: Path, name: str, sol: dict[str, Any], expected: str) -> None:
+    """Kernels of libraries, and kinds of work that move each byte once."""
+    found, result = verdict(tmp_path, KERNEL | sol | {"name": name})
+    assert found == expected, result["todo"]
+
+
+def test_issue_slots_of_a_librarys_product_are_no_suspect(tmp_path: Path) -> None:
+    busy = {
+        "sm.throughput": 82,
+        "vram.throughput": 18,
+        "memory.throughput": 40,
+        "pipe.fma": 73,
+        "sm.issue_per_active": 82,
+    }
+    assert verdict(tmp_path, KERNEL | busy | {"name": "ampere_sgemm_128x64_nn"})[0] == "at-limit"
+    assert verdict(tmp_path, KERNEL | busy | {"name": "smooth"})[0] == "suspect"
+
+
 def test_a_second_pass_is_not_at_the_limit(tmp_path: Path) -> None:
     """L2 serves a third of the loads: an array is read again."""
     again = ONCE | {"global_load.sectors": 3_000_000, "l2.sectors": 5_000_000, "l2.hit_rate": 60}

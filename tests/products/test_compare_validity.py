@@ -22,6 +22,7 @@ from triage.products.compare.predictions import (
     TOO_WIDE,
     UNSURE,
     UNTRIED,
+    eased,
     promised,
 )
 from triage.products.compare.verdict import Limits, judge
@@ -91,6 +92,13 @@ def test_the_only_two_kernels_need_no_common_name_but_a_word(tmp_path: Path) -> 
     (text,) = both(tmp_path, [row.format("sgemm_naive")], [row.format("cutlass_80")])["warnings"]
     assert "sgemm_naive and cutlass_80 compared as the same work" in text
     assert both(tmp_path, [row.format("sgemm<32>")], [row.format("sgemm<64>")])["warnings"] == []
+
+
+def test_a_rule_whose_saving_fell_by_half_counts_as_tried() -> None:
+    who = Who("", "k", "", "", 0)
+    before = Item(who, 0.0, gains={"CURED": (0.2, 0.6, 0.7), "KEPT": (0.1, 0.3, 0.4), "NONE": (0.0, 0.0, 0.1)})
+    after = Item(who, 0.0, gains={"CURED": (0.0, 0.1, 0.2), "KEPT": (0.1, 0.3, 0.4), "NONE": (0.0, 0.0, 0.1)})
+    assert eased(before, after) == ["CURED"]
 
 
 PROMISE = (0.2, 0.3, 0.4)  # fractions of the time: low, likely, bound

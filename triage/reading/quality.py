@@ -63,15 +63,10 @@ def _impossible(table: Table) -> list[Quality]:
             label = schema.get(name).label if schema.known(name) else column.header or name
             unit = schema.get(name).unit if schema.known(name) else "count"
             count, shown = int(bad.sum()), show(float(column.values[first]), unit)
-            figures = f"{count} of {len(table)} {'figure is' if count == 1 else 'figures are'}"
+            figures = f"{count} of {len(table)} {'figure is' if count == 1 else 'figures are'} {why}"
             at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
-            out.append(
-                Quality(
-                    "impossible-value",
-                    f"{label[:80]}: {figures} {why} (first: {shown}, {at}); treated as missing",
-                    first,
-                )
-            )
+            said = f"{label[:80]} is {shown}, {why}" if len(table) == 1 else f"{label[:80]}: {figures} (first: {shown}, {at})"
+            out.append(Quality("impossible-value", f"{said}; treated as missing", first))
         column.values = np.where(bad, np.nan, column.values)
     return out
 

@@ -39,6 +39,10 @@ LOOKUPS = "Metric,Avg,Min,Max,Units\nReq,100,90,110,Req\nHit Ratio,55,50,60,pct\
     [
         (L1, {"l1tex.hit_rate": 0.0, "l1tex.throughput": 0.0864, "l1tex.busy": 0.8771, "l1tex.coalescing": 0.25}),
         (L2, {"l2.busy": 0.9866, "l2.throughput": 0.281, "l2.hit_rate": 0.9345, "fabric.read_throughput": 0.07631}),
+        (
+            L2.replace("HBM Bandwidth,1638.4", "HBM Bandwidth,None"),
+            {"l2.busy": 0.9866, "l2.throughput": 0.281, "l2.hit_rate": 0.9345, "vram.bandwidth": 125.03e9},
+        ),
         (CHANNELS, {"l2.hit_rate": 0.331, "l2.channel_imbalance": 0.75}),
         (LOOKUPS, {"tlb.miss_rate": 0.45}),
         (

@@ -153,8 +153,8 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
     if damaged:
         table.remark(
             "damaged-timestamps",
-            f"{damaged} of {len(values)} rows hold timestamps whose last digits "
-            f"are lost (first: {str(start[0])!r}), as a spreadsheet writes them: no duration",
+            f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {str(start[0])}), so they "
+            "have no duration: use the file that the profiler wrote",
         )
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]

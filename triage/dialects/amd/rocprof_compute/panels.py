@@ -120,5 +120,5 @@ FABRIC = {
     "L2-Fabric Write BW": "fabric.write_throughput",
 }
 PEAK = "HBM Bandwidth"
-GIGA = 1e9  # bytes per second, although older versions print Gb/s
+RATE, GIGA = "gb/s", 1e9  # bytes per second, although older versions print Gb/s
 SPREAD = "Req"  # row of 18.1 whose average and maximum tell how evenly the channels are loaded

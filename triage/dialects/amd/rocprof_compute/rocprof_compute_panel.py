@@ -297,7 +297,12 @@ def _single(
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
             pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
             compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
-    if not peak and (moved := {name: v for name in panels.FABRIC if (v := cell(name, at)) is not None}):
+    moved = {
+        name: v
+        for name in panels.FABRIC
+        if (v := cell(name, at)) is not None and _unit_word(rows[_plain(name)][1], found) == panels.RATE
+    }
+    if moved and not peak:
         rate = panels.GIGA * sum(moved.values())
         compute("vram.bandwidth", " + ".join(moved), rate, {name: (name, at) for name in moved})
     highest = found.get("max", -1)
@@ -349,9 +354,13 @@ def _value(source: Source, number: int, column: int, cells: Sequence[str], style
         raise BadCapture(f"{source.path}:{number}: {text[:40]!r} is not a number", "export the panel again") from e
 
 
+def _unit_word(cells: Sequence[str], found: dict[str, int]) -> str:
+    return cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
+
+
 def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
     """`%`, COUNTED for any other unit, "" where none is stated."""
-    unit = cells[found["unit"]].strip().lower() if "unit" in found and found["unit"] < len(cells) else ""
+    unit = _unit_word(cells, found)
     return "%" if unit in ("pct", "percent", "%", "pct of peak") else COUNTED if unit else ""
 
 
