@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from triage import devices
 from triage.capture.trace_nouns import Operator
 from triage.devices import Peaks
-from triage.diagnosis.operator_roofs import roof_share
+from triage.diagnosis.operator_roofs import good_share, is_slow, most_share, roof_share
 
 PEAKS = Peaks(fp32_tflops=50, fp16_tensor_tflops=1000, dram_bytes_per_s=2e12, l2_bytes=50e6)
 
@@ -35,3 +36,10 @@ def test_share_of_the_roof(operator: Operator, share: float | None) -> None:
 
 def test_no_roof_without_peaks() -> None:
     assert roof_share(_operator("matmul", "c10::Half", 1e12, 1e8, 4_000_000), None) is None
+
+
+def test_products_are_held_against_what_the_vendor_measured() -> None:
+    peaks, half = devices.require("MI300X").peaks, _operator("matmul", "c10::BFloat16", 1e12, 1e9, 4_000_000)
+    assert round(most_share(half, peaks), 2) == 0.54 and good_share(half, peaks) < 0.7
+    assert is_slow(half, peaks, 0.35) and not is_slow(half, peaks, 0.45)
+    assert good_share(half, devices.require("H100 SXM5 80GB").peaks) == 0.7

@@ -124,4 +124,6 @@ def test_nothing_overlaps_what_it_needs() -> None:
     assert movable(order, 4, 3) is None
     fences = movable(order, 2, 3)
     assert fences is not None and (fences.after, fences.before) == (1, 4)
+    late = [role(n) for n in ("GBuffer", "Foliage", "Water", "Depth of field", "UI")]
+    assert movable(late, 3, 1) is None  # it reads what stands between them, and what reads the other is not known
     assert movable([role("GBuffer"), None], 1, 0) is None  # nobody knows what it reads

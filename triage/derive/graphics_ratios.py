@@ -121,7 +121,14 @@ DERIVATIONS = (
         ("pixels.failed_late", "pixels.drawn"),
     ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
-    Derivation("pixels.per_primitive", "pixels drawn / primitives drawn", over, ("pixels.drawn", "prims.drawn")),
+    Derivation(
+        "pixels.covered",
+        "pixels from the rasteriser, else samples that passed or failed any test, else pixel-shader invocations",
+        lambda pixels, passed, late, early, shaded: first(_some(pixels), _some(passed + late + early), _some(shaded)),
+        optional=("pixels.shaded", "pixels.passed", "pixels.failed_late", "pixels.failed_early", "invocations.ps"),
+        ask=("pixels.shaded",),
+    ),
+    Derivation("pixels.per_primitive", "pixels covered / primitives drawn", over, ("pixels.covered", "prims.drawn")),
     Derivation(
         "prims.drawn",
         "primitives rasterised, else primitives in minus culled ones",

@@ -1,8 +1,8 @@
 """GPUs and their limits: which architecture a device is, what fits on it, how fast it can go.
 
-Five tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
-capability), `nvidia_clusters.csv` (per chip that launches clusters), `amd_limits.csv` (per gfx name), `intel_limits.csv` (per architecture) and `gpus.csv`
-(products as profilers print them).
+Six tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
+capability), `nvidia_clusters.csv` (per chip that launches clusters), `amd_limits.csv` (per gfx name), `intel_limits.csv` (per architecture), `gpus.csv`
+(products as profilers print them) and `reached_rates.csv` (what libraries reach on a product).
 They are read on first use. Nothing here needs NumPy or pandas, so asking for a device is cheap.
 """
 
@@ -65,7 +65,10 @@ _NVIDIA_ARCH = re.compile(r"(?:sm|compute|cc)?[ _-]*(?:(\d{1,2})\.(\d)|(\d{2,3})
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """Speeds of light of one product, at its boost clock; None where no source gives the value."""
+    """Speeds of light of one product, at its boost clock; None where no source gives the value.
+
+    bf16_reached_tflops, fp16_reached_tflops: of matrix units, the most that its vendor measured in a library.
+    """
 
     fp32_tflops: float | None = None
     fp64_tflops: float | None = None
@@ -75,6 +78,8 @@ class Peaks:
     l2_bytes: float | None = None
     l3_bytes: float | None = None
     boost_clock_hz: float | None = None
+    bf16_reached_tflops: float | None = None
+    fp16_reached_tflops: float | None = None
 
 
 # data sheets of V100, A100, H100, MI210 and MI300X: PCIe 3, 4 or 5; PCI-SIG: 8, 16 or 32 GT/s a lane in 128b/130b
@@ -266,6 +271,14 @@ def _index() -> tuple[tuple[frozenset[tuple[str, ...]], frozenset[str], Device],
     return tuple(found)
 
 
+@cache
+def _reached() -> dict[str, dict[str, float | None]]:
+    return {
+        row["name"]: {column: number(value) for column, value in row.items() if column.endswith("_tflops")}
+        for row in read("reached_rates.csv")
+    }
+
+
 def _product(row: dict[str, str]) -> Device:
     limits = limits_for(row["arch"])
     fp32, fp64 = number(row["fp32_tflops"]), number(row["fp64_tflops"])
@@ -282,6 +295,7 @@ def _product(row: dict[str, str]) -> Device:
         l2_bytes=scaled(row["l2_mib"], 2**20),
         l3_bytes=scaled(row["l3_mib"], 2**20),
         boost_clock_hz=scaled(row["boost_clock_mhz"], 1e6),
+        **_reached().get(row["name"], {}),
     )
     aliases = tuple(part for part in row["aliases"].split("; ") if part)
     bare = _bare(row["arch"])

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from triage.capture.arrays import Codes, Masks
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
-from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
 from triage.diagnosis import kernel_facts, operator_facts
-from triage.diagnosis.operator_roofs import PRODUCTS, roof_share
+from triage.diagnosis.operator_roofs import PRODUCTS, is_slow, roof_share
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
+from triage.ground.method import HIGH
 from triage.rulebook.packs import Rulebook
 
 
@@ -28,7 +28,7 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     claims: dict[int, Masks] = {}
     trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
     kernels = capture.names.astype(str)
-    if fed := _at_roof(trace, peaks, GOOD_PRODUCT):
+    if fed := _at_roof(trace, peaks, lambda o, share: share >= HIGH):
         verdict[np.isin(kernels, sorted(fed)) & (verdict == NOT_DIAGNOSED)] = AT_LIMIT
     roots = {cause: row.rule[0] for cause, row in whole.rows.items() if row.root[0] and row.likely[0] > 0}
     names = _by_name(capture) if roots else {}
@@ -50,7 +50,7 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
 def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders, claims: Mapping[int, Masks]) -> frozenset[str]:
     """Names of kernels of whose time at least half is explained by nothing, or stays when their own item is fixed.
 
-    Products of a library at half of their roof and more are none: counters of its kernels change nothing.
+    Products not far below the rate of good libraries are none: counters of a library's kernels change nothing.
     """
     names, place = np.unique(capture.names.astype(str), return_inverse=True)
     own = np.nan_to_num(capture.self_ns)
@@ -60,19 +60,21 @@ def unclaimed(verdict: Codes, capture: Capture, leaders: Leaders, claims: Mappin
     dark = np.bincount(place, own * stays, len(names))
     found = frozenset(names[2 * dark >= np.bincount(place, own, len(names))].tolist())
     peaks = capture.device.peaks if capture.device else None
-    return found - _at_roof(capture.table.trace, peaks, operator_facts.SLOW_PRODUCT)
+    if peaks is None:
+        return found
+    return found - _at_roof(capture.table.trace, peaks, lambda o, share: not is_slow(o, peaks, share))
 
 
-def _at_roof(trace: Trace | None, peaks: Peaks | None, least: float) -> frozenset[str]:
-    """Kernels of products whose rates are known, and together at least this share of their roof."""
+def _at_roof(trace: Trace | None, peaks: Peaks | None, enough: Callable[[Operator, float], bool]) -> frozenset[str]:
+    """Kernels of products whose rates are known, and of whose time most goes at a share of the roof that is enough."""
     if trace is None or peaks is None:
         return frozenset()
-    used, reached = Counter[str](), Counter[str]()
+    used, good = Counter[str](), Counter[str]()
     for o in trace.operators:
         share = roof_share(o, peaks) or 0.0 if o.kind in PRODUCTS else 0.0
         used.update(dict.fromkeys(o.kernels[:1], o.all_ns))
-        reached.update(dict.fromkeys(o.kernels[:1], int(share * o.all_ns)))
-    return frozenset(name for name, ns in used.items() if ns and reached[name] >= least * ns)
+        good.update(dict.fromkeys(o.kernels[:1], o.all_ns if share and enough(o, share) else 0))
+    return frozenset(name for name, ns in used.items() if ns and 2 * good[name] > ns)
 
 
 def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:

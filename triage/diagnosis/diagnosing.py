@@ -22,7 +22,7 @@ from triage.diagnosis.limiter import judge
 from triage.diagnosis.minor_passes import minor_passes
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
-from triage.diagnosis.verdicts import verdicts
+from triage.diagnosis.verdicts import AT_LIMIT, NOT_DIAGNOSED, verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
 from triage.ground.phrasing import as_written, plural
@@ -39,6 +39,7 @@ MIN_BLOCK_WORKLOADS = 10_000
 KEEP_FACTS_UP_TO = 2_000  # workloads of a capture up to which a pass keeps its results, for the entries
 HEAP_BYTES = 31 << 20  # bytes; without it a million workloads fault in 90,000 pages, with it 20,000
 LIST_ALL_UP_TO = 5_000  # findings that are all listed without --top
+OWN_SHARE = 0.5  # of a range's time; with less outside the ranges within, its counters are theirs
 DEFAULT_LISTED = 1_000  # the best of more findings, listed without --top
 
 
@@ -138,6 +139,9 @@ class Diagnoser:
                 capture.collect = next_step(trace, unclaimed(verdict, capture, leaders, claims)) or (
                     lambda _metrics: ""
                 )
+        # counters of a range that holds others are of all of it: they say nothing of the little between those
+        between = ~capture.leaf & (time < OWN_SHARE * np.nan_to_num(capture.duration_ns)) & (leaders.cause < 0)
+        limiter[between], verdict[between & (verdict == AT_LIMIT)] = code("unknown"), NOT_DIAGNOSED
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture,

@@ -319,7 +319,7 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
             for k in (a, b)
         )
-        texts.append(" with ".join(said) + _fences(capture, int(rows[guest]), fences, order))
+        texts.append(" with ".join(said) + _fences(capture, fences, order))
         # a pass can hide behind one other only
         hidden[[a, b], :] = 0.0
         hidden[:, [a, b]] = 0.0
@@ -345,14 +345,13 @@ def _role(capture: Capture, row: int) -> pass_order.Role | None:
     return next((r for r in map(pass_order.role, names) if r is not None), None)
 
 
-def _fences(capture: Capture, guest: int, fences: Fences, order: Indices) -> str:
+def _fences(capture: Capture, fences: Fences, order: Indices) -> str:
     """`, “SSAO” started after “GBuffer” and wait for it before “Lighting”`."""
-    places = [
-        f"{word} “{capture.names[order[at]]}”"
-        for word, at in (("after", fences.after), ("and wait for it before", fences.before))
-        if at >= 0
-    ]
-    return f", “{capture.names[guest]}” started {' '.join(places)}" if places else ""
+    if fences.after < 0 and fences.before < 0:
+        return ""
+    begun = f"after “{capture.names[order[fences.after]]}”" if fences.after >= 0 else "first"
+    end = f" and wait for it before “{capture.names[order[fences.before]]}”" if fences.before >= 0 else ""
+    return f", “{capture.names[order[fences.moved]]}” started {begun}{end}"
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:

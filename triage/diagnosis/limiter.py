@@ -109,6 +109,8 @@ def _limiter(view: View) -> Codes:
         choices = [
             # of frame timing: in most frames the CPU works all the time and the GPU does not
             (late >= PACING_SHARE) & ~(busy >= PACING_SHARE),
+            # copies keep the bus busy while all units idle: no CPU is waited for
+            (idle >= IDLE_LIMITS) & (best < LOW) & (view["pcie.throughput"] >= LOW),
             (idle >= IDLE_LIMITS) & (best < LOW),
             # ~(a >= b) is not a < b: a core that was not measured (NaN) does not stand in the way
             (front > 0) & (front >= best) & ~(core >= front),
@@ -124,6 +126,7 @@ def _limiter(view: View) -> Codes:
         ]
     words = (
         "cpu",
+        "memory",
         "cpu",
         "front-end",
         "rop",

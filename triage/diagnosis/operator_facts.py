@@ -18,8 +18,11 @@ from triage.diagnosis.attention_by_hand import written_out
 from triage.diagnosis.operator_roofs import (
     PRODUCTS,
     bytes_share,
+    good_share,
     intensity,
     is_half,
+    is_slow,
+    most_share,
     on_tensor_units,
     peak,
     rate,
@@ -43,9 +46,8 @@ ALIGNED = 8
 # the same guide: a product below the device's FLOPs per byte is bound by memory. FP32: 67 TFLOP/s over 3.35 TB/s are 20
 LOW_INTENSITY = 100.0
 LOW_INTENSITY_FP32 = 10.0
-# the same guide: of products below half of the peak something is wrong beside the product (work_model.GOOD_PRODUCT).
-# Products far left of the ridge are bound by bytes, of which only the least are known
-SLOW_PRODUCT, NEAR_RIDGE = 0.5, 4
+# products far left of the ridge are bound by bytes, of which only the least are known
+NEAR_RIDGE = 4
 # NVIDIA, CUDA C++ Best Practices Guide: effective over theoretical bandwidth; copies of measured pairs reach 0.8 to 0.9
 GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
 # no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`
@@ -122,7 +124,7 @@ def about(trace: Trace, peaks: Peaks | None) -> dict[str, list[Operator]]:
     }
     if peaks is not None:
         rest = _rest(trace, found)
-        slow = [o for o, share in _fed(rest, peaks).items() if share < SLOW_PRODUCT]
+        slow = [o for o, share in _fed(rest, peaks).items() if is_slow(o, peaks, share)]
         found["operators.product_excess"] = [o for o in slow if o.kind != "attention"]
         found["operators.attention_excess"] = [o for o in slow if o.kind == "attention"]
         found["operators.elementwise_excess"] = [o for o, share in _moving(rest, peaks).items() if share < SLOW_BYTES]
@@ -223,7 +225,7 @@ def _misaligned_excess(
     for o in odd:
         like = [rate(n) for n in aligned if n.type == o.type and (n.flops or 0.0) >= (o.flops or 0.0) / 2]
         roof = roof_rate(o, peaks) if peaks is not None else None
-        good = max(like, default=0.0) or GOOD_PRODUCT * (roof or 0.0)
+        good = max(like, default=0.0) or (good_share(o, peaks) * roof if peaks and roof else 0.0)
         good = min(good, roof) if roof else good
         likely += o.all_ns * (max(0.0, 1 - rate(o) / good) if good else NO_NEIGHBOUR)
         known = known and bool(roof)
@@ -278,7 +280,7 @@ def _roofs(rest: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
             ("attention", [o for o in fed if o.kind == "attention"]),
         ):
             if mine or what == "product":
-                out |= _slow(what, {o: fed[o] for o in mine}, frame_ns)
+                out |= _slow(what, {o: fed[o] for o in mine}, peaks, frame_ns)
     moving = _moving(rest, peaks)
     slow = [o for o, share in moving.items() if share < SLOW_BYTES]
     out["operators.elementwise_excess"] = (
@@ -289,15 +291,15 @@ def _roofs(rest: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
     return out
 
 
-def _slow(what: str, shares: Mapping[Operator, float], frame_ns: float) -> Facts:
-    """Time of the operators below half of their roof, above that at the rate of good libraries and above the roof."""
-    slow = [o for o, share in shares.items() if share < SLOW_PRODUCT]
+def _slow(what: str, shares: Mapping[Operator, float], peaks: Peaks, frame_ns: float) -> Facts:
+    """Time of the operators far below the rate of good libraries, above that at this rate and at the best one."""
+    slow = [o for o, share in shares.items() if is_slow(o, peaks, share)]
     text = "; ".join(f"{_title(o)}: {percent(shares[o])} of its roof" for o in slow[:3])
-    excess = sum(o.all_ns * (1 - shares[o] / GOOD_PRODUCT) for o in slow) / frame_ns
-    most = sum(o.all_ns * (1 - shares[o]) for o in slow) / frame_ns
+    excess = sum(o.all_ns * (1 - shares[o] / good_share(o, peaks)) for o in slow) / frame_ns
+    most = sum(o.all_ns * (1 - shares[o] / most_share(o, peaks)) for o in slow) / frame_ns
     return {
-        f"operators.{what}_excess": (excess, text or "none below half of its roof"),
-        f"operators.{what}_most": (most, "time of each x (1 - share of its roof)"),
+        f"operators.{what}_excess": (excess, text or "none far below the rate of good libraries"),
+        f"operators.{what}_most": (most, "time of each x (1 - its rate / the best rate of the device)"),
     }
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 
 from triage.capture.trace_nouns import Operator
+from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
 
+# NVIDIA, Matrix Multiplication Background User's Guide: below half of the peak something is wrong beside the product
+SLOW_PRODUCT = 0.5
 HALF = ("BFloat16", "Half")
 PRODUCTS = ("matmul", "convolution", "moe", "attention")
 # kernels that compute FP32 arguments in TF32, whose peak the device table lacks
@@ -43,6 +46,22 @@ def peak(o: Operator, peaks: Peaks) -> float | None:
     else:
         most = peaks.fp32_tflops if o.type.casefold() == "float" and not on_tensor_units(o) else None
     return most * 1e3 if most else None
+
+
+def good_share(o: Operator, peaks: Peaks) -> float:
+    """Share of the roof that good libraries reach on a device in the type of a product."""
+    return min(GOOD_PRODUCT, most_share(o, peaks))
+
+
+def most_share(o: Operator, peaks: Peaks) -> float:
+    """The same at best: what the device's vendor measured, else all of it."""
+    most = peaks.bf16_reached_tflops if "BFloat16" in o.type else peaks.fp16_reached_tflops
+    return most / peaks.fp16_tensor_tflops if most and peaks.fp16_tensor_tflops and is_half(o) else 1.0
+
+
+def is_slow(o: Operator, peaks: Peaks, share: float) -> bool:
+    """True for a share of the roof that is far below that of good libraries."""
+    return share < SLOW_PRODUCT / GOOD_PRODUCT * good_share(o, peaks)
 
 
 def bytes_share(o: Operator, peaks: Peaks) -> float | None:

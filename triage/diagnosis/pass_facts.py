@@ -27,7 +27,7 @@ def pass_facts(capture: Capture, total: float) -> Facts:
 
 
 def _pixel_facts(capture: Capture, view: View, total: float) -> Facts:
-    prims, pixels = column(view, "prims.drawn"), column(view, "pixels.drawn")
+    prims, pixels = column(view, "prims.drawn"), column(view, "pixels.covered")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return {}
     every, book = capture.passes, accounts(capture, capture.passes, view)

@@ -38,7 +38,7 @@ LIMITERS = (
     ),
     Limiter(
         "memory", "memory", "memory", "memory-bound", "memory-bound",
-        f"memory side at {_LOW} of peak or more, and highest",
+        f"memory side, or PCIe, at {_LOW} of peak or more, and highest",
     ),
     Limiter(
         "balanced", "SM + memory", "SM+mem", "balanced: SM and memory both limit", "limited by SM and memory",

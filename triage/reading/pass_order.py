@@ -31,8 +31,9 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Fences:
-    """Where a moved pass starts and is waited for: positions in the order of the frame, -1 for none."""
+    """Which pass is moved, where it starts and is waited for: positions in the order of the frame, -1 for none."""
 
+    moved: int
     after: int
     before: int
 
@@ -92,16 +93,26 @@ def movable(
     # neither may move: the later one reads something in between, and something in between reads the earlier one
     if any(_reads(late, m) for m in between) and any(_reads(m, early) for m in between):
         return None
-    after = max((i for i in range(compute) if _reads(guest, order[i])), default=-1)
-    before = min((i for i in range(compute + 1, len(order)) if _reads(order[i], guest)), default=-1)
-    return Fences(after, before)
+    # the guest is started and awaited around the other one, or the other one around it, where something known reads it
+    mine = _window(order, compute, guest)
+    if mine.after < beside and (mine.before < 0 or mine.before > beside):
+        return mine
+    other = _window(order, beside, host) if host is not None else None
+    return other if other is not None and other.after < compute < other.before else None
+
+
+def _window(order: Sequence[Role | None], at: int, own: Role) -> Fences:
+    """Between the last pass that a pass reads and the first that reads it."""
+    after = max((i for i in range(at) if _reads(own, order[i])), default=-1)
+    before = min((i for i in range(at + 1, len(order)) if _reads(order[i], own)), default=-1)
+    return Fences(at, after, before)
 
 
 def _within_barriers(barriers: Sequence[float], compute: int) -> Fences:
     """Between the last barrier before a pass and the first behind it: there it may start, there it is waited for."""
     own = next((i for i in range(compute, 0, -1) if barriers[i]), 0)
     behind = next((i for i in range(compute + 1, len(barriers)) if barriers[i]), -1)
-    return Fences(own - 1, behind)
+    return Fences(compute, own - 1, behind)
 
 
 def _reads(reader: Role | None, writer: Role | None) -> bool:

@@ -49,7 +49,7 @@ def test_the_pix_window_lists_barriers() -> None:
 @pytest.mark.parametrize(
     ("walls", "fences"),
     [
-        ([0, 1, 0, 0, 1, 0], Fences(0, 4)),  # 2 beside 3: between the barriers before 1 and before 4
+        ([0, 1, 0, 0, 1, 0], Fences(2, 0, 4)),  # 2 beside 3: between the barriers before 1 and before 4
         ([0, 0, 1, 1, 1, 0], None),  # a barrier parts them, and no name says what they read
     ],
 )

@@ -23,6 +23,7 @@ CAPTURE = """\
 counters are those of the GPU that replays the capture (NVIDIA: install Nsight's PIX plug-in counters; AMD
 and Intel: the driver brings them). Each group of counters is a replay of its own.
 """
+MANY = 20  # heuristic: metrics of a list saved with all counters; a list of chosen ones has a handful
 LONGEST = 500  # characters of a line on a console; a table's may be much longer
 _CONSOLE = re.compile(r"pixtool|WinPix|\.wpix|Microsoft\.?PIX|save-event-list", re.IGNORECASE)
 
@@ -46,6 +47,8 @@ def read(source: Source, options: Options) -> Table:
             "name the file written by save-event-list",
         )
     table = pix.read(source, options, NAME)
+    if len(table.columns) >= MANY:
+        table.made_with = frozenset((collect([]),))
     table.collectable = markers.collectable(pix.headers(source), names())
     return table
 
