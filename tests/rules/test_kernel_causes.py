@@ -90,6 +90,19 @@ def test_latency_by_warp_is_no_latency_by_instruction() -> None:
 def test_conflicts_may_be_told_in_ways() -> None:
     assert value("shared.conflict_share", kernel(shared__conflict_ways=4.0)) == pytest.approx(0.75)
     assert value("shared.conflict_share", kernel(shared__conflict_ways=1.0)) == 0.0
+    # ways of each request are wavefronts, of which an access of 16 bytes takes four without any conflict
+    counted = {"shared__load_bank_conflicts": 6291456.0, "shared_load__requests": 5603328.0}
+    assert value("shared.conflict_share", kernel(**counted, shared__conflict_ways=2.94)) == pytest.approx(
+        0.3819, abs=1e-4
+    )
+    assert value("shared.conflict_share", kernel(**counted)) == pytest.approx(0.2192, abs=1e-4)
+
+
+def test_one_stall_reason_is_a_share_of_what_resident_warps_wait() -> None:
+    told = {"stall_cycles__long_scoreboard": 6.21, "warp__issued_per_scheduler": 0.65, "sm__occupancy": 77.22}
+    assert value(
+        "stall.long_scoreboard", kernel(**told, device__max_warps=48.0, device__capability=8.9)
+    ) == pytest.approx(0.4357, abs=1e-3)
 
 
 def test_a_roll_up_counts_only_where_no_part_of_it_leads() -> None:

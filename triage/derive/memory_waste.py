@@ -233,7 +233,13 @@ DERIVATIONS = (
         lambda every, load, store, atomic, warps, groups, each: over(
             first(np.maximum(every - np.nan_to_num(atomic), 0), _either(load, store)), first(warps, groups * each)
         ),
-        optional=(*_CONFLICTS[:3], "atomics.shared_conflicts", "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
+        optional=(
+            *_CONFLICTS[:3],
+            "atomics.shared_conflicts",
+            "sm.warps_launched",
+            "launch.grid_size",
+            "launch.group_warps",
+        ),
         ask=("shared.bank_conflicts", "launch.grid_size"),
     ),
     Derivation(

@@ -187,9 +187,17 @@ DERIVATIONS = (
     ),
     Derivation(
         "sm.issue_per_active",
-        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active",
-        lambda each, elapsed, active: first(each, np.minimum(over(elapsed, active), 1.0)),
-        optional=("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active"),
+        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, else active warps per scheduler / warp cycles per issue",
+        lambda each, elapsed, active, warps, cycles: first(
+            each, np.minimum(over(elapsed, active), 1.0), np.minimum(over(warps, cycles), 1.0)
+        ),
+        optional=(
+            "warp.issued_per_scheduler",
+            "sm.issue_per_elapsed",
+            "sm.active",
+            "warp.active_per_scheduler",
+            "warp.cycles_per_issue",
+        ),
         ask=("sm.issue_per_elapsed", "sm.active"),
     ),
     Derivation(

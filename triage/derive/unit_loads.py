@@ -234,8 +234,8 @@ DERIVATIONS = (
     ),
     Derivation(
         "unit.issue",
-        "issue slots used, else instructions executed, over elapsed cycles",
-        lambda issued, executed, rate, active: first(issued, executed, rate * active),
+        "issue slots used, else instructions executed, over elapsed cycles; at most those over active cycles",
+        lambda issued, executed, rate, active: first(issued, executed, rate * first(active, 1.0)),
         optional=("sm.issue_per_elapsed", "sm.inst_per_elapsed", "sm.issue_per_active", "sm.active"),
         ask=("sm.issue_per_elapsed",),
     ),

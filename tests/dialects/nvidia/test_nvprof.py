@@ -118,6 +118,21 @@ No API activities were profiled.
 """
 
 
+def test_ways_of_loads_and_stores_are_one_figure() -> None:
+    head = '"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n'
+    row = '"Tesla V100 (0)","{}",1,"shared_{}_transactions_per_request","",{},{},{}\n'
+    cells = [
+        ("tiled", "load", 1),
+        ("tiled", "store", 32),
+        ("sums", "load", 2),
+        ("sums", "store", 0),
+        ("none", "load", 0),
+        ("none", "store", 0),
+    ]
+    text = head + "".join(row.format(name, kind, *[ways] * 3) for name, kind, ways in cells)
+    assert values(read(text.encode()))["shared.conflict_ways"] == [16.5, 2.0, None]
+
+
 def test_the_console_text_is_read_with_its_times() -> None:
     table = read(CONSOLE)
     got = values(table)
