@@ -21,6 +21,7 @@ RAW = SAMPLES / "ncu-details" / "transpose.details.csv"
 METRICS = SAMPLES / "nvprof-metrics" / "metrics.csv"
 TRACE = SAMPLES / "nvprof-trace" / "trace.csv"
 COUNTERS = SAMPLES / "rocprofv3-counters" / "4711_counter_collection.csv"
+PANEL = SAMPLES / "rocprof-compute-panel" / "201.csv"
 PIX = SAMPLES / "pix-tool" / "nvidia-events.csv"
 P3 = SAMPLES / "generic" / "p3_workloads_v2.csv"
 
@@ -46,6 +47,7 @@ def checks(c: Capture) -> set[str]:
         (V3, "15360000", "1536000", "calls of"),
         (NVPROF, r"(?m)^(.*?),(\d+\.\d+),(\d+),", r"\1,\g<2>,\g<3>0,", "calls of"),
         (NSYS, "2104.3", "21043", "deviation"),
+        (PANEL, "64,80.0", "64,0.08", "51.2 is not 0.08 % of 64"),
     ],
 )  # fmt: skip
 def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path, old: str, new: str, said: str) -> None:
