@@ -21,6 +21,7 @@ RAW = SAMPLES / "ncu-details" / "transpose.details.csv"
 METRICS = SAMPLES / "nvprof-metrics" / "metrics.csv"
 TRACE = SAMPLES / "nvprof-trace" / "trace.csv"
 COUNTERS = SAMPLES / "rocprofv3-counters" / "4711_counter_collection.csv"
+PANEL = SAMPLES / "rocprof-compute-panel" / "201.csv"
 PIX = SAMPLES / "pix-tool" / "nvidia-events.csv"
 P3 = SAMPLES / "generic" / "p3_workloads_v2.csv"
 
@@ -55,6 +56,13 @@ def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path,
     (remark,) = (q for q in c.quality if q.check == "contradiction")
     assert said in remark.message and "1 row contradicts itself" in remark.message
     assert len(c) == len(whole) - 1
+
+
+def test_a_percentage_of_another_peak_is_left_out(tmp_path: Path) -> None:
+    found = edited(tmp_path, PANEL, "64,80.0", "64,0.08")
+    assert any("line 7: 51.2 is not 0.08 % of 64" in q.message for q in found.quality if q.check == "contradiction")
+    assert "valu.utilization" in reader.read(str(PANEL)).facts
+    assert "valu.utilization" not in found.facts
 
 
 @pytest.mark.parametrize(

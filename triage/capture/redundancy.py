@@ -71,11 +71,12 @@ class _OfOneRow:
 
 @dataclass(frozen=True, slots=True)
 class Product(_OfOneRow):
-    """One column is the product of two others: a total, a count and a mean."""
+    """One column is the product of two others: a total, a count and a mean; or a value, its peak and its percentage."""
 
     total: Heads
     count: Heads
     mean: Heads
+    percent: bool = False
 
     @property
     def columns(self) -> tuple[Heads, ...]:
@@ -87,9 +88,12 @@ class Product(_OfOneRow):
         total, count, mean = (_get(row, heads) for heads in self.columns)
         if total is None or count is None or mean is None:
             return ""
-        off = abs(total.value - count.value * mean.value)
-        if off <= total.half + count.value * mean.half + SLACK * abs(total.value):
+        part = 0.01 if self.percent else 1.0
+        off = abs(total.value - count.value * mean.value * part)
+        if off <= total.half + count.value * mean.half * part + SLACK * abs(total.value):
             return ""
+        if self.percent:
+            return f"{total.value:,.6g} is not {mean.value:,.6g} % of {count.value:,.6g}"
         return f"total {total.value:,.0f} is not {count.value:,.0f} calls of {mean.value:,.6g}"
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from triage.capture.capture import Quality
 from triage.ground import units
 
-_SAID = {  # kind -> what such cells do, and what was done
-    "not-a-number": ("hold no number where one belongs", "taken as missing"),
-    "not-finite": ("hold nan, infinity or a number beyond all measure", "taken as missing"),
-    "foreign-unit": ("hold a unit that does not fit", "taken as missing"),
-    "own-unit": ("hold another unit than their column", "converted"),
+_SAID = {  # kind -> what such cells hold, and what was done
+    "not-a-number": ("no number where one belongs", "taken as missing"),
+    "not-finite": ("nan, infinity or a number beyond all measure", "taken as missing"),
+    "foreign-unit": ("a unit that does not fit", "taken as missing"),
+    "own-unit": ("another unit than their column", "converted"),
 }
 
 
@@ -45,7 +45,8 @@ class Odd:
         """One remark of each kind that was seen."""
         return [
             Quality(
-                kind, f"{count} {'cell' if count == 1 else 'cells'} {_SAID[kind][0]} (first: {first}); {_SAID[kind][1]}"
+                kind,
+                f"{count} {'cell holds' if count == 1 else 'cells hold'} {_SAID[kind][0]} (first: {first}); {_SAID[kind][1]}",
             )
             for kind, (count, first) in self.seen.items()
         ]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from triage import dialects
 from triage.capture.capture import Quality, Table
 from triage.capture.cells import Block, cells
-from triage.capture.redundancy import Figure, Record, Redundancy, Row, Shares
+from triage.capture.redundancy import Figure, Product, Record, Redundancy, Row, Shares
 from triage.capture.source import Source
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
@@ -36,7 +36,8 @@ def remove(module: dialects.Dialect, table: Table, blocks: Sequence[Block]) -> t
         return {}, []
     wanted = frozenset(head for one in declared for column in one.columns for head in column)
     rows: dict[int, Row] = {}
-    if any(isinstance(one, Record) for one in declared):  # a launch is several rows
+    # a launch, or all of them, is several rows
+    if any(isinstance(one, Record) or (isinstance(one, Product) and one.percent) for one in declared):
         for block in blocks:
             used = [(i, name, 1.0) for i, name in enumerate(map(_plain, block.head)) if name in wanted]
             rows |= _figures(source, block.by_line(), used)

@@ -122,7 +122,10 @@ def _top(source: Source, rows: Sequence[str], before: int, headers: dict[int, st
             if often[n] == len(headers):
                 break
     top = max(often, key=often.__getitem__, default=-1)
-    return top if top >= 0 and often[top] else _names_twice(source, rows[: min(before, HEADERS)])
+    if top >= 0 and often[top]:
+        return top
+    # of a log, any line may hold a word twice
+    return -1 if source.find is not None else _names_twice(source, rows[: min(before, HEADERS)])
 
 
 def _columns(source: Source, first: int, headers: dict[int, str]) -> list[Quality]:

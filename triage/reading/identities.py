@@ -18,7 +18,10 @@ from triage.ground.units import show
 
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
-WHOLE = ("launch.threads", "launch.grid_size", "launch.block_size", *REGISTERS, "draw.count", "dispatch.count")
+WHOLE = (
+    "launch.threads", "launch.grid_size", "launch.block_size", *REGISTERS, "draw.count", "dispatch.count",
+    "invocations.vs", "invocations.ps", "invocations.cs", "invocations.helpers",
+)  # fmt: skip
 FEW = 3  # launches of a kernel, of which one may well be of another build
 SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
 RUN = ("inst.executed", "inst.issued")  # of a launch; a range of a frame may hold none

@@ -88,12 +88,13 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
     texts: list[Column] = []
     figures, sparse = dict(known), dict[int, list[float]]()
     most = max(1, int(FEW * len(block.rows)))
+    broken = not ERRORS.isdisjoint(itertools.chain.from_iterable(block.rows))
     for at, column in enumerate(zip(*block.rows, strict=True)):
-        if not ERRORS.isdisjoint(column):
+        if broken and not ERRORS.isdisjoint(column):
             i = next(i for i, c in enumerate(column) if c in ERRORS)
             yield block.lines[i], "odd-cell", f": {block.title(at)[:60]!r} is {column[i]!r}, an error of a spreadsheet"
             continue
-        if "\0".join(column).count(".") == 1 and (i := _fraction(column)) >= 0:
+        if len(column) > WHOLE and "\0".join(column).count(".") == 1 and (i := _fraction(column)) >= 0:
             yield (
                 block.lines[i],
                 "odd-cell",
@@ -114,10 +115,12 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
                     f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells",
                 )
             elif 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
-                if (found := _floats(["nan" if c in BLANK else c for c in column])) is not None:
-                    sparse[at] = found
-                else:
+                if (found := _floats(["nan" if c in BLANK else c for c in column])) is None:
                     yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
+                    plain = [c if NUMBER.fullmatch(c) else "nan" for c in column]  # ids, beside ranges of ids
+                    found = _floats(plain) if 2 * plain.count("nan") < len(plain) else None
+                if found is not None:
+                    sparse[at] = found
         elif (found := _floats(column)) is not None:
             figures[at] = found
         else:
@@ -231,15 +234,13 @@ def _heads(block: Block) -> Iterator[_Found]:
         if title.isascii() and title and title[0] not in "CSU":
             continue
         lost = _NAMELESS.fullmatch(title) is not None
-        if not title and at < len(block.rows[0]):  # the last column of some tools is text without a name
-            figure = NUMBER.fullmatch(block.rows[0][at]) is not None
+        first = next((row[at] for row in block.rows if at < len(row) and row[at] not in BLANK), "")
+        if not title:  # the last column of some tools is text without a name
+            figure = NUMBER.fullmatch(first) is not None
             lost = figure if at == len(titles) - 1 else at > 0 or not figure
-        if lost and any(row[at] not in BLANK for row in block.rows):
-            yield (
-                0,
-                "lost-header",
-                f"column {at + 1} has no name but {title!r} above {block.rows[0][at][:40]!r}: its cells were not used",
-            )
+        if lost and first:
+            said = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
+            yield 0, "lost-header", said
         elif title != title.translate(name_variants.INVISIBLE):
             yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
     if len(counters := [t for t in titles if "__" in t]) >= SORTED:

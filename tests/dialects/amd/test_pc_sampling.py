@@ -178,3 +178,9 @@ def test_damaged_samples_end_in_one_line(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 8))):
         raw[data.draw(st.integers(len(HEAD), len(raw) - 1))] = data.draw(st.sampled_from(b'0,";\n:-x9'))
     read_or_refuse(rocprofv3_pc_samples, bytes(raw))
+
+
+def test_samples_without_an_instruction_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(trap((300, "s_waitcnt vmcnt(0)"), (1, "")))
+    found = read(tmp_path / "a.csv").quality
+    assert "1 sample without an instruction was left out" in [q.message for q in found]

@@ -294,6 +294,17 @@ def test_a_line_without_a_figure_or_a_name_is_named(tmp_path: Path, old: str, ne
     assert "line 1" in said
 
 
+def test_a_marker_that_lost_its_time_is_named(tmp_path: Path) -> None:
+    text = (DEMO / "BASE" / "D3DPERF_EVENTS.xls").read_text("utf-8")
+    lines = text.splitlines()
+    (tmp_path / "D3DPERF_EVENTS.xls").write_text(
+        "\n".join([lines[0], lines[1].partition("\t")[0] + "\t", *lines[2:], ""]), "utf-8"
+    )
+    assert "line 2" in next(
+        q.message for q in read(tmp_path / "D3DPERF_EVENTS.xls").quality if q.check == "not-a-number"
+    )
+
+
 def test_times_without_counters(tmp_path: Path) -> None:
     shutil.copy(DEMO / "BASE" / "D3DPERF_EVENTS.xls", tmp_path / "D3DPERF_EVENTS.xls")
     table = read(tmp_path / "D3DPERF_EVENTS.xls")

@@ -228,8 +228,8 @@ def _whole(source: Source, export: Export) -> Table:
         metric, raw = perfworks.metric_of(head.strip()), bool(perfworks.stall_of(head) or perfworks.warps_of(head))
         wanted = metric or raw
         values = [v for c in rest if (v := odd.number(c, "us", head, number)) == v] if wanted else []
-        if wanted and not "".join(rest).strip():
-            odd.add("not-a-number", "", head, number)
+        if wanted and not values and not odd.seen:
+            odd.add("not-a-number", "".join(rest), head, number)
         elif text.strip() and not re.search("[A-Za-z]{2}", head):
             table.remark(
                 "no-name", f"line {number}: {head.strip()[:40]!r} is no counter's name: its figure was not used"

@@ -212,6 +212,9 @@ def read_events(source: Source) -> Events:
         texts.append(cells)
         stack.append((indent, text.strip()))
     shape.regular(source, {n: len(c) + 1 for n, c in zip(out.lines, texts, strict=True)})
+    blank = [row for row, c in enumerate(texts) if not "".join(c).strip()]
+    if len(blank) == 1 < len(texts):
+        out.odd.add("not-a-number", "", out.texts[blank[0]], out.lines[blank[0]])
     width = max(map(len, texts), default=0)
     columns = [np.array([c[k] if k < len(c) else "" for c in texts], dtype=object) for k in range(width)]
     grouped = number_cells.groups(columns, style)

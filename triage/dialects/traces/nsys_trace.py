@@ -72,6 +72,10 @@ def read(source: Source, options: Options) -> Table:
     text = [i for i, h in enumerate(low) if h in ("name", "device", "srcmemkd", "dstmemkd")]
     numeric = [i for i, h in enumerate(low) if h in _NUMBERS]
     grid = nsys.read(source, found, numeric, text)
+    if "device" in low:  # blanks behind a name make no other device
+        named = grid.texts[low.index("device")]
+        plain = {d: " ".join(str(d).split()) for d in set(named)}
+        named[:] = [plain[d] for d in named]
     table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
     table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))

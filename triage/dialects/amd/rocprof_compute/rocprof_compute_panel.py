@@ -14,6 +14,7 @@ import numpy as np
 
 from triage.capture import shape
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Product
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -27,6 +28,7 @@ NAME = "rocprof-compute-panel"
 EVERY = "all analysed dispatches"  # name of the one workload
 COUNTED = "count"  # cycles or units of hardware, as Omniperf 1 printed where later versions have a share
 SIGN = ("metric",)
+REDUNDANT = (Product(("avg", "value"), ("peak",), ("pctofpeak", "pop"), percent=True),)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD ROCm Compute Profiler / Omniperf panels (201.csv, 1601.csv, 1701.csv, ...)"
 CAPTURE = """\
