@@ -20,7 +20,7 @@ TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
-_REFUSED = tuple(r for r in nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
+_TRACE = "cuda_gpu_trace"  # read by nsys_trace
 _TIMES = {
     "gpu.time": ("total time", "total proj time"),
     "gpu.time_median": ("med", "median", "proj med"),
@@ -67,7 +67,7 @@ def recognise(source: Source) -> Match | None:
     usable = next((f for f in found if f.report in _READS), None)
     if usable:
         return Match(0.9, f"columns of the nsys stats report {usable.report}")
-    if found and all(f.report in _REFUSED for f in found):
+    if found and all(f.report != _TRACE for f in found):
         return Match(0.85, f"columns of the nsys stats report {found[0].report}")
     return None
 
