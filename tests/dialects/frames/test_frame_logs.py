@@ -64,6 +64,19 @@ def test_a_gpu_that_is_busy_for_longer_than_the_frames_is_remarked_on() -> None:
     assert any("16 ms in frames of 8 ms" in q.message for q in table.quality)
 
 
+def test_columns_on_the_system_in_the_first_row_alone() -> None:
+    """As OCAT writes them."""
+    head = "Application,ProcessID,SwapChainAddress,MsBetweenPresents,Motherboard,OS,GPU,Comment\n"
+    row = "game.exe,1,0x1,{0}"
+    first = row.format(9.5) + ',"A, board",Windows 10,GeForce RTX 2080 Ti,\n'
+    table = read(head + first + "".join(row.format(ms) + "\n" for ms in (12, 10, 11)))
+    assert table.columns["present.interval"].values.tolist() == pytest.approx([9.5e6, 12e6, 10e6, 11e6])
+    assert table.device == "GeForce RTX 2080 Ti"
+    assert "most rows are like this" in refusal(
+        head + first + first + "".join(row.format(ms) + "\n" for ms in (12, 10, 11, 9, 8))
+    )
+
+
 def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:
     old = read("os,cpu,gpu,ram,kernel,driver\nL,x,y,1,6,5\nfps,frametime,gpu_load\n60,16600,97\n50,20000,96\n")
     assert old.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])

@@ -124,6 +124,9 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
         table.remark("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
+    if "gpu" in plain and len(source.head_lines) > line:  # OCAT, CapFrameX and FrameView name it beside the frames
+        first = cells(source.head_lines[line], source.delimiter)
+        table.device = first[plain.index("gpu")].strip()[:100] if len(first) > plain.index("gpu") else ""
     judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
     pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
