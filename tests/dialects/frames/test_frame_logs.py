@@ -77,6 +77,32 @@ def test_columns_on_the_system_in_the_first_row_alone() -> None:
     )
 
 
+def test_frames_that_miss_refreshes_are_said_where_presents_are_even() -> None:
+    row = "game.exe,1,0x1,16.7,{0}\n"
+    head = "Application,ProcessID,SwapChainAddress,MsBetweenPresents,MsBetweenDisplayChange\n"
+    table = read(head + row.format(16.7) * 5 + row.format(33.3))
+    gaps = next(q.message for q in table.quality if q.check == "display-gaps")
+    assert "1 frame of 6 stayed on the screen for up to 33.3 ms (usual 16.7 ms)" in gaps
+    assert not any(q.check == "display-gaps" for q in read(head + row.format(16.7) * 5).quality)
+
+
+def test_frameview_is_not_told_to_track_the_gpu() -> None:
+    head = "Application,GPU,ProcessID,SwapChainAddress,MsBetweenPresents,MsRenderPresentLatency,GPU0Util(%)\n"
+    table = read(head + "game.exe,NVIDIA GeForce RTX 4060,1,0x1,15.2,2.8,99\n" * 3)
+    assert table.device == "NVIDIA GeForce RTX 4060"
+    assert any("FrameView has no GPU time per frame (load 99 %" in q.message for q in table.quality)
+
+
+def test_the_histogram_of_gfxinfo_is_read() -> None:
+    table = read(
+        "** Graphics info for pid 1 [com.app] **\nTotal frames rendered: 6\nJanky frames: 1 (16.67%)\n"
+        "HISTOGRAM: 5ms=0 8ms=4 16ms=1 150ms=1\nGPU HISTOGRAM: 1ms=0 4ms=3 7ms=3\n"
+    )
+    assert len(table) == 6 and table.columns["present.median"].values[0] == 8e6
+    assert any("5.5 ms per frame on average" in q.message for q in table.quality)
+    assert any("1 janky frame of 6 (16.67 %)" in q.message for q in table.quality)
+
+
 def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:
     old = read("os,cpu,gpu,ram,kernel,driver\nL,x,y,1,6,5\nfps,frametime,gpu_load\n60,16600,97\n50,20000,96\n")
     assert old.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])
