@@ -174,6 +174,21 @@ def test_one_sentence_says_which_side_sets_the_frame_rate(
             "00, 05-05-2024 10:00:00, Hardware monitoring log v1.6 \n02, 05-05-2024, GPU temperature, GPU usage\n",
             "Afterburner",
         ),
+        (
+            "timestamp, name, utilization.gpu [%], memory.used [MiB]\n2026/01/03 15:36:53.507, RTX, 1 %, 9 MiB\n",
+            "nvidia-smi",
+        ),
+        ("2025/09/08 14:14:37.120, 0, 11409\n2025/09/08 14:14:38.120, 0, 11410\n", "nvidia-smi"),
+        (
+            "# gpu   pwr gtemp mtemp    sm   mem\n# Idx     W     C     C     %     %\n    0    73    37     -    29     4\n",
+            "nvidia-smi",
+        ),
+        ("GPUId,TimeStampUs,Field,Values\n0,1718783836956328,power_usage_instant,71.20\n", "dcgmi"),
+        ("#Entity   SMACT   DRAMA\nID\nGPU 0     0.955   0.400\n", "dcgmi"),
+        ("RAM 2345/7850MB (lfb 4x4MB) CPU [5%@1190] GR3D_FREQ 45%@921\n", "tegrastats"),
+        ("VTX, IDX, inPosition.x\n0, 0, 329.03\n", "mesh data of RenderDoc"),
+        ("Processing [a.sqlite] with [/opt/nsys/rules/cuda_memcpy_async.py]...\n", "nsys analyze"),
+        ("TRITON KERNELS BANDWIDTH INFO (a.py)\n0.160ms\t0.453 GB\t2826.25GB/s\t10.80%\ttriton_red\n", "Inductor"),
         ('Date,Time,"GPU Temperature [C]","GPU Clock [MHz]"\n1.1.2024,10:00,61,1900\n', "HWiNFO"),
         (
             '<?xml version="1.0"?>\n<trace-query-result>\n<node xpath="x"><schema name="metal-gpu-intervals">\n',
