@@ -14,7 +14,7 @@ TABLE = (SAMPLES / "pytorch-table" / "table.txt").read_text()
 
 def test_kernels_of_a_pytorch_table_are_not_counted_with_their_operators() -> None:
     table = read(TABLE)
-    assert table.dialect == "pytorch-table" and list(table.kinds) == ["compute", "compute", "copy"]
+    assert table.kinds is not None and list(table.kinds) == ["compute", "compute", "copy"]
     assert values(table)["gpu.time"] == pytest.approx([6e6, 3.2e6, 8e5]) and values(table)["frame.calls"] == [
         100,
         200,
@@ -56,9 +56,7 @@ def test_proton_without_kernels_is_refused() -> None:
 def test_device_times_of_clintercept() -> None:
     text = (SAMPLES / "clintercept" / "report.txt").read_text()
     table = read(text)
-    assert (
-        list(table.names) == ["clEnqueueWriteBuffer", "convolution", "reduce"] and next(iter(table.kinds)) == "copy"
-    )
+    assert table.kinds is not None and list(table.kinds) == ["copy", "compute", "compute"]
     assert values(table)["gpu.time"] == [6e5, 2.8e6, 8e5] and table.device == "Intel(R) Arc(TM) B580 Graphics"
     assert "without device times" in refusal(text[: text.index("Device Performance")])
 
