@@ -16,6 +16,7 @@ from triage.ground.errors import CaptureError, NotTriageable, UnknownDialect
 from triage.schema import normal
 
 _UNIT_RE = re.compile(r"([^(\[]*)[(\[](.+)[)\]]")  # `Duration (ms)`
+_NUMBER_RE = re.compile(r"-?[\d.:/ ]*\d[\d.:/ ]*(?:[eE][+-]?\d+)?%?")
 MIN_CERTAIN = (
     0.6  # score from which installed dialects are not asked, nor the one of tables of no tool, which score 0.3
 )
@@ -98,9 +99,18 @@ def _unknown(source: Source) -> UnknownDialect:
     if not first.replace("\t", "").isprintable() or "\ufffd" in first:
         return UnknownDialect(f"{path}: unknown format, probably binary", "export the table as CSV")
     if first.startswith(("{", "[")):
-        return UnknownDialect(f"{path}: JSON, not a profiler export", f"export a table, {lists}")
+        return UnknownDialect(f"{path}: JSON in no layout that triage reads", f"export a table, {lists}")
     if len(columns) < 2:
         return UnknownDialect(f"{path}: unknown format (first line: {first[:60]!r})", f"export a table, {lists}")
+    if all(_NUMBER_RE.fullmatch(c.strip()) for c in cells(first)):
+        return UnknownDialect(
+            f"{path}: unknown format, rows without a header line (first: {', '.join(map(repr, columns))})",
+            "put the header line of the tool's file back as line 1",
+        )
+    if sum(bool(line.strip()) for line in source.head_lines[:3]) == 1:
+        return UnknownDialect(
+            f"{path}: unknown format, a header without rows ({', '.join(map(repr, columns))})", f"record again, {lists}"
+        )
     if unit := next(filter(None, map(_unit_of_time, columns)), ""):
         return UnknownDialect(f"{path}: unknown unit {unit}", "use ns, us, ms or s")
     hint = f"map columns with --map (see: triage facts {path}), {lists}"

@@ -43,7 +43,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
     if several:
         median = show(several[0]["median_ns"] or 0.0, "ns")
-        text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median {median})"
+        text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median frame {median})"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
         first = found[0]

@@ -64,6 +64,45 @@ def test_a_gpu_that_is_busy_for_longer_than_the_frames_is_remarked_on() -> None:
     assert any("16 ms in frames of 8 ms" in q.message for q in table.quality)
 
 
+def test_columns_on_the_system_in_the_first_row_alone() -> None:
+    """As OCAT writes them."""
+    head = "Application,ProcessID,SwapChainAddress,MsBetweenPresents,Motherboard,OS,GPU,Comment\n"
+    row = "game.exe,1,0x1,{0}"
+    first = row.format(9.5) + ',"A, board",Windows 10,GeForce RTX 2080 Ti,\n'
+    table = read(head + first + "".join(row.format(ms) + "\n" for ms in (12, 10, 11)))
+    assert table.columns["present.interval"].values.tolist() == pytest.approx([9.5e6, 12e6, 10e6, 11e6])
+    assert table.device == "GeForce RTX 2080 Ti"
+    assert "most rows are like this" in refusal(
+        head + first + first + "".join(row.format(ms) + "\n" for ms in (12, 10, 11, 9, 8))
+    )
+
+
+def test_frames_that_miss_refreshes_are_said_where_presents_are_even() -> None:
+    row = "game.exe,1,0x1,16.7,{0}\n"
+    head = "Application,ProcessID,SwapChainAddress,MsBetweenPresents,MsBetweenDisplayChange\n"
+    table = read(head + row.format(16.7) * 5 + row.format(33.3))
+    gaps = next(q.message for q in table.quality if q.check == "display-gaps")
+    assert "1 frame of 6 stayed on the screen for up to 33.3 ms (usual 16.7 ms)" in gaps
+    assert not any(q.check == "display-gaps" for q in read(head + row.format(16.7) * 5).quality)
+
+
+def test_frameview_is_not_told_to_track_the_gpu() -> None:
+    head = "Application,GPU,ProcessID,SwapChainAddress,MsBetweenPresents,MsRenderPresentLatency,GPU0Util(%)\n"
+    table = read(head + "game.exe,NVIDIA GeForce RTX 4060,1,0x1,15.2,2.8,99\n" * 3)
+    assert table.device == "NVIDIA GeForce RTX 4060"
+    assert any("FrameView has no GPU time per frame (load 99 %" in q.message for q in table.quality)
+
+
+def test_the_histogram_of_gfxinfo_is_read() -> None:
+    table = read(
+        "** Graphics info for pid 1 [com.app] **\nTotal frames rendered: 6\nJanky frames: 1 (16.67%)\n"
+        "HISTOGRAM: 5ms=0 8ms=4 16ms=1 150ms=1\nGPU HISTOGRAM: 1ms=0 4ms=3 7ms=3\n"
+    )
+    assert len(table) == 6 and table.columns["present.median"].values[0] == 8e6
+    assert any("5.5 ms per frame on average" in q.message for q in table.quality)
+    assert any("1 janky frame of 6 (16.67 %)" in q.message for q in table.quality)
+
+
 def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:
     old = read("os,cpu,gpu,ram,kernel,driver\nL,x,y,1,6,5\nfps,frametime,gpu_load\n60,16600,97\n50,20000,96\n")
     assert old.columns["present.interval"].values.tolist() == pytest.approx([16.6e6, 20e6])
@@ -135,6 +174,21 @@ def test_one_sentence_says_which_side_sets_the_frame_rate(
             "00, 05-05-2024 10:00:00, Hardware monitoring log v1.6 \n02, 05-05-2024, GPU temperature, GPU usage\n",
             "Afterburner",
         ),
+        (
+            "timestamp, name, utilization.gpu [%], memory.used [MiB]\n2026/01/03 15:36:53.507, RTX, 1 %, 9 MiB\n",
+            "nvidia-smi",
+        ),
+        ("2025/09/08 14:14:37.120, 0, 11409\n2025/09/08 14:14:38.120, 0, 11410\n", "nvidia-smi"),
+        (
+            "# gpu   pwr gtemp mtemp    sm   mem\n# Idx     W     C     C     %     %\n    0    73    37     -    29     4\n",
+            "nvidia-smi",
+        ),
+        ("GPUId,TimeStampUs,Field,Values\n0,1718783836956328,power_usage_instant,71.20\n", "dcgmi"),
+        ("#Entity   SMACT   DRAMA\nID\nGPU 0     0.955   0.400\n", "dcgmi"),
+        ("RAM 2345/7850MB (lfb 4x4MB) CPU [5%@1190] GR3D_FREQ 45%@921\n", "tegrastats"),
+        ("VTX, IDX, inPosition.x\n0, 0, 329.03\n", "mesh data of RenderDoc"),
+        ("Processing [a.sqlite] with [/opt/nsys/rules/cuda_memcpy_async.py]...\n", "nsys analyze"),
+        ("TRITON KERNELS BANDWIDTH INFO (a.py)\n0.160ms\t0.453 GB\t2826.25GB/s\t10.80%\ttriton_red\n", "Inductor"),
         ('Date,Time,"GPU Temperature [C]","GPU Clock [MHz]"\n1.1.2024,10:00,61,1900\n', "HWiNFO"),
         (
             '<?xml version="1.0"?>\n<trace-query-result>\n<node xpath="x"><schema name="metal-gpu-intervals">\n',

@@ -45,6 +45,26 @@ def test_the_table_of_later_versions_reads_its_inclusive_times() -> None:
     assert any("Compute queue: 1.25 ms beside" in q.message for q in table.quality)
 
 
+EVENTS = "{0}100.0% 4.33ms   FRAME 635 draws 16087 prims 18018 verts\n{0}97.1% 4.20ms   Scene 633 draws 15751 prims 17346 verts\n{0}    1.1% 0.05ms   PrePass 141 draws 5744 prims 5634 verts\n{0}       0.1% 0.00ms   Clear 1 draws 0 prims 0 verts\n"
+
+
+@pytest.mark.parametrize("heading", [True, False])
+@pytest.mark.parametrize(
+    "line", ["", "LogRHI: ", "    [2018.08.26-07.56.40:412][295]LogRHI: ", "> [2018.08.26-07.56.40:412][295]LogRHI: "]
+)
+def test_quoted_logs_are_read(line: str, heading: bool) -> None:
+    text = (f"{line}Perf marker hierarchy, total GPU time 4.33ms\n" if heading else "") + EVENTS.format(line)
+    table = read(text)
+    assert list(table.names) == ["Frame", "Scene", "PrePass"]
+    assert table.columns["gpu.time"].values.tolist() == pytest.approx([4.33e6, 4.2e6, 5e4])
+    assert any("1 event of 0.00 ms left out" in n for n in table.notes)
+
+
+def test_a_dump_that_states_more_time_than_its_frame_takes_says_so() -> None:
+    table = read("LogRHI: Perf marker hierarchy, total GPU time 384.92ms\nLogRHI:  2.3% 8.86ms   Frame 17781 5 draws\n")
+    assert any("states 384.92 ms of GPU time, its frame takes 8.86 ms" in q.message for q in table.quality)
+
+
 def test_a_log_without_events_is_refused() -> None:
     assert "without GPU events" in refusal(LOG + "LogRHI: Warning: Profiled range was continuous.\n")
 

@@ -500,3 +500,20 @@ OPT   Est. Speedup: 55.81%
 def test_console_text_that_lost_its_columns(text: str, expected: dict[str, list[float]]) -> None:
     found = values(read(text.encode()))
     assert {m: found[m] for m in expected} == {m: pytest.approx(v) for m, v in expected.items()}
+
+
+def test_thousands_of_console_text_are_told_by_the_other_numbers() -> None:
+    """The console prints two decimals: one sign before three digits divides thousands."""
+    rows = "    lts__t_requests.sum                        request    524,288\n"
+    head = "  k(int) (1, 1, 1)x(32, 1, 1), Context 1, Stream 7, Device 0, CC 9.0\n    Section: Command line profiler metrics\n"
+    rule = f"    {'-' * 40} ----------- ----------\n"
+    table = read(
+        head
+        + rule
+        + "    Metric Name                               Metric Unit Metric Value\n"
+        + rule
+        + rows.replace(
+            "lts__t_requests.sum                        request", "dram__bytes_read.sum                       byte   "
+        )
+    )
+    assert table.columns["vram.bytes_read"].values.tolist() == [524_288]

@@ -175,7 +175,7 @@ def test_a_time_without_unit_is_not_guessed() -> None:
     ("text", "words"),
     [
         ("==1== NVPROF is profiling process 1, command: a\n==1== Profiling result:\nNo kernels were profiled.\n", "No kernels were profiled"),
-        ("==1== NVPROF is profiling process 1\n==1== Profiling result:\n   Start  Duration            Grid Size      Block Size     Regs*  Name\n1.0ms  2.0us              (1 1 1)        (32 1 1)         8  k\n", "nvprof output as text"),
+        ("==1== NVPROF is profiling process 1\n==1== Profiling result:\n   Start  Duration  Name\n1.0ms  2.0us  cudaMalloc\n", "nvprof output as text"),
         ('"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ms,,us,us,ms,\n"API calls",100,1.0,2,3.0,1.0,2.0,"cudaMalloc"\n', "API calls"),
         ('"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n', "header without rows"),
         ('"Start","Duration","Grid X","Grid Y","Grid Z","Block X","Block Y","Block Z","Name"\nms,us,,,,,,,\n', "header without rows"),
@@ -204,3 +204,34 @@ def test_names_are_metrics() -> None:
     assert all(schema.known(m) for module in (nvprof_summary, nvprof_trace, nvprof_metrics) for m in module.names())
     line = nvprof_metrics.collect(["sm.active", "sm.throughput"])
     assert "nvprof --csv" in line and "sm_efficiency" in line and "ncu --metrics" in line
+
+
+GPU_TABLE = """            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+ GPU activities:  100.00%  {total}        10  307.52us  286.21us  377.89us  integrate(float*, int)
+      API calls:   96.51%  160.34ms         1  160.34ms  160.34ms  160.34ms  cudaMallocManaged
+
+"""
+IDLE_TABLE = GPU_TABLE.replace(
+    " GPU activities:  100.00%  {total}        10  307.52us  286.21us  377.89us  integrate(float*, int)\n", ""
+)
+
+
+def _run(pid: int, table: str) -> str:
+    return f"=={pid}== NVPROF is profiling process {pid}, command: ./app\n=={pid}== Profiling result:\n{table}"
+
+
+def test_of_appended_runs_the_last_with_gpu_work_is_read() -> None:
+    first, second = (GPU_TABLE.format(total=t) for t in ("2.0000ms", "3.0752ms"))
+    table = read(_run(7, first) + _run(8, second) + _run(9, IDLE_TABLE))
+    assert values(table)["gpu.time"] == [pytest.approx(3.0752e6)]
+    assert any("3 runs of nvprof in one file" in q.message for q in table.quality)
+    with pytest.raises(NotTriageable, match="2 runs in one file"):
+        read(_run(8, IDLE_TABLE) + _run(9, IDLE_TABLE))
+
+
+def test_trace_as_text() -> None:
+    table = read(SAMPLES / "nvprof-trace" / "trace.txt")
+    got = values(table)
+    assert table.dialect == "nvprof-trace" and list(table.kinds) == ["copy", "compute", "copy"]
+    assert got["gpu.time"] == pytest.approx([16992, 2752, 16128]) and got["launch.grid_size"] == [None, 196, None]
+    assert got["launch.shared_static"] == [None, 1536, None] and table.frame_ns is None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from tests.conftest import SAMPLES
-from tests.helpers.dialects import damaged, read, read_or_refuse, values
+from tests.helpers.dialects import damaged, read, read_or_refuse, refusal, values
 from triage import schema
 from triage.capture.trace_nouns import COPY, KERNEL, TO_DEVICE
 from triage.dialects.traces import nsys_kernels, nsys_trace
@@ -179,3 +179,24 @@ def test_damaged_samples_never_traceback(data: bytes) -> None:
 def test_names_are_metrics() -> None:
     assert all(schema.known(m) for module in (nsys_kernels, nsys_trace) for m in module.names())
     assert nsys_trace.collect(["sm.throughput"]).startswith("ncu --metrics ")
+
+
+CALLS = "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "report"),
+    [
+        ("Processing [a.sqlite] with [/opt/reports/osrt_sum.py]...\n" + CALLS + "99,9,1,9,9,9,9,0,poll\n", "osrt_sum"),
+        (CALLS + "99,9,1,9,9,9,9,0,pthread_cond_wait\n", "osrt_sum"),
+        (" ** Vulkan API Summary (vulkan_api_sum):\n\n" + CALLS + "99,9,1,9,9,9,9,0,vkQueueSubmit\n", "vulkan_api_sum"),
+        (CALLS + "99,9,1,9,9,9,9,0,cudaLaunchKernel\n", "cuda_api_sum"),
+    ],
+)
+def test_reports_of_calls_are_told_apart(text: str, report: str) -> None:
+    assert f"report of {report} (" in refusal(text)
+
+
+def test_a_report_without_cuda_work_is_not_exported_again() -> None:
+    skipped = "SKIPPED: a.sqlite does not contain CUDA kernel data.\n"
+    assert "nsys profile -t cuda,nvtx" in refusal(CALLS + "99,9,1,9,9,9,9,0,poll\n\n" + skipped)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from triage.capture.capture import Table
+import numpy as np
+
+from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs, pacing
 from triage.ground.errors import NotTriageable
+from triage.ground.phrasing import plural
 
 NAME = "gfxinfo"
 SIGN = ("total frames rendered", "profiledata")
@@ -23,6 +26,11 @@ holds the last 120 frames of each window of the app's own renderer (HWUI); games
 """
 _MARK = "---PROFILEDATA---"
 _NEVER = 1 << 62  # stands for a time that was not reached
+_FRAMESTATS = "add framestats: adb shell dumpsys gfxinfo PACKAGE framestats"
+_HISTOGRAM_RE = re.compile(r"(GPU )?HISTOGRAM:(?: \d{1,6}ms=\d{1,9}){2}")
+_BIN_RE = re.compile(r"(\d{1,6})ms=(\d{1,9})")
+_JANK_RE = re.compile(r"Janky frames: (\d+) \(([\d.]+)%\)")
+MAX_FRAMES = 200_000  # of a histogram: an app that ran for an hour
 _PACKAGE_RE = re.compile(r"Graphics info for pid \d+ \[([^\]]{1,200})\]")
 # stages in ns as Android documents framestats: the frame, and what the GPU did of it
 _SPEC = (
@@ -40,7 +48,7 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per frame; raises NotTriageable where only the summary was printed."""
+    """One row per frame; raises NotTriageable without frames. Of the summary alone, those of its histogram."""
     cells, lines = [], []
     inside, header, label = False, list[str](), "frame"
     for number, line in source.numbered(1):
@@ -54,13 +62,59 @@ def read(source: Source, options: Options) -> Table:
         elif inside and header and (stages := _stages(dict(zip(header, row, strict=False)))):
             cells.append(stages)
             lines.append(number)
+    if not cells and (summary := _summary(source)):
+        return _of_summary(source, label, *summary)
     if not cells:
         raise NotTriageable(
             f"{source.path}: Android gfxinfo summary without frames",
-            "add framestats: adb shell dumpsys gfxinfo PACKAGE framestats",
+            _FRAMESTATS,
         )
     table = frame_logs.table(NAME, source, label, _SPEC, cells, lines)
     table.notes.append("a frame's time runs from its vsync to its completion: frames overlap, the rate may be higher")
+    return table
+
+
+def _bins(line: str) -> list[tuple[int, int]]:
+    """(ms, frames) of a histogram's line."""
+    return [(int(ms), int(count)) for ms, count in _BIN_RE.findall(line)]
+
+
+def _summary(source: Source) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]]] | None:
+    """(line, bins of the frames, bins of the GPU) of the histograms, None without frames or with too many."""
+    bins: dict[str, list[tuple[int, int]]] = {}
+    at = 0
+    for number, line in source.numbered(1):
+        if m := _HISTOGRAM_RE.match(line):
+            if not m[1] and bins.get(""):  # of a single window, below those of the whole application
+                break
+            bins[m[1] or ""] = _bins(line)
+            at = at or number
+    frames = bins.get("", [])
+    return (at, frames, bins.get("GPU ", [])) if 0 < sum(n for _, n in frames) <= MAX_FRAMES else None
+
+
+def _of_summary(
+    source: Source, label: str, line: int, frames: list[tuple[int, int]], gpu: list[tuple[int, int]]
+) -> Table:
+    """A row per frame of the histogram, its time rounded down to a bin's."""
+    source.delimiter = "\x1f"  # a quoted origin is then the whole line
+    times = [ms for ms, count in frames for _ in range(count)]
+    table = Table(NAME, [source], np.full(len(times), label, dtype=object), {})
+    table.lines = np.full(len(times), line, dtype=np.int64)
+    table.kinds = np.full(len(times), "frame", dtype=object)
+    table.collectable = frozenset()
+    values = np.array(times, dtype=float) * 1e6
+    table.columns["present.interval"] = Column(values, "HISTOGRAM", formula="bins of HISTOGRAM, ms")
+    pacing.judge(table, np.ones(len(times), dtype=bool))
+    if count := sum(n for _, n in gpu):
+        mean = sum(ms * n for ms, n in gpu) / count
+        table.remark(
+            "gpu-histogram",
+            f"the GPU takes {mean:.1f} ms per frame on average (GPU HISTOGRAM); which frames is not told",
+        )
+    if m := _JANK_RE.search(source.head_text):
+        table.remark("janky-frames", f"Android counts {plural(int(m[1]), 'janky frame')} of {len(times):,} ({m[2]} %)")
+    table.remark("no-times", f"a histogram in ms, not frame by frame; {_FRAMESTATS}")
     return table
 
 

@@ -11,10 +11,12 @@ from triage.dialects import Match, Options
 from triage.ground.errors import NotTriageable
 
 NAME = "named-only"
-SIGN = ("gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps")  # fmt: skip
+SIGN = ("gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps", "utilization.gpu", "memory.used", "# gpu ", "nvidia-smi", "gpuid", "#entity", "# entity", "// ::.", "grd_freq", "rocm system management", "sensor edge", "deviceid gpu utilization", "freq mhz", "vtx idx", "/rules/", "bandwidth info")  # fmt: skip
 TELLS = {"work": "graphics"}
-TITLE = "Sensor logs, Instruments exports and summaries (GPU-Z, HWiNFO, Adrenalin, Afterburner): named, not read"
-CAPTURE = "Not inputs for triage: clocks, loads and averages over time. Record frames with PresentMon, or one frame with a GPU profiler."
+TITLE = "Sensor logs, Instruments exports and summaries (GPU-Z, HWiNFO, Adrenalin, Afterburner, nvidia-smi, dcgmi): named, not read"
+CAPTURE = """\
+Not inputs for triage: clocks, loads and averages over time. Record frames with PresentMon, one frame with a GPU profiler, or kernels
+with Nsight Systems or rocprofv3."""
 
 
 class _Kind(NamedTuple):
@@ -24,7 +26,49 @@ class _Kind(NamedTuple):
 
 
 _FRAMES = "for frame times record PresentMon or CapFrameX, for passes GPU Trace, PIX or RenderDoc"
+_KERNELS = "for kernels record: nsys profile -t cuda,nvtx -o report ./app, then nsys stats --report cuda_gpu_kern_sum --format csv report.nsys-rep"
+_KERNELS_AMD = "for kernels record: rocprofv3 --kernel-trace --stats -f csv -- ./app"
 _KINDS = (
+    _Kind(
+        re.compile(
+            r"^\W{0,3}(?:timestamp|index|name|uuid|pci\.\w+)\b.*\b(?:utilization\.gpu|memory\.used|power\.draw|temperature\.gpu|clocks\.\w+)"
+            r"|^\W{0,3}(?:utilization\.gpu|memory\.used|power\.draw) ?\[|^# ?gpu +(?:pwr|pid|sm|gtemp|rxpci)\b|\| NVIDIA-SMI \d"
+            r"|^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}, "
+        ),
+        "nvidia-smi log: load, clocks and memory over time, no GPU work",
+        _KERNELS,
+    ),
+    _Kind(
+        re.compile(r"^GPUId,TimeStampUs,Field|^# ?Entity\s+\S+"),
+        "DCGM log (dcgmi dmon): fields over time, no GPU work",
+        _KERNELS,
+    ),
+    _Kind(re.compile(r"\bGR3D_FREQ \d"), "tegrastats log: load and clocks over time, no GPU work", _KERNELS),
+    _Kind(
+        re.compile(r"ROCm System Management Interface|^device,.*\(Sensor edge\)", re.IGNORECASE),
+        "rocm-smi log: load, clocks and memory over time, no GPU work",
+        _KERNELS_AMD,
+    ),
+    _Kind(
+        re.compile(r"^Timestamp, ?DeviceId, ?GPU Utilization|^\s*Freq MHz\s+IRQ RC6"),
+        "xpu-smi or intel_gpu_top log: load and clocks over time, no GPU work",
+        "for kernels record: unitrace --chrome-kernel-logging ./app",
+    ),
+    _Kind(
+        re.compile(r"^VTX, ?IDX,"),
+        "mesh data of RenderDoc (vertices), no GPU times",
+        "in RenderDoc: Window > Performance Counter Viewer, Capture counters, Save as CSV",
+    ),
+    _Kind(
+        re.compile(r"^Processing \[.*/rules/\w+\.py\]"),
+        "rule results of Nsight Systems (nsys analyze), no times",
+        "name the .sqlite that it processed, or export: nsys stats --report cuda_gpu_kern_sum --format csv REPORT.nsys-rep",
+    ),
+    _Kind(
+        re.compile(r"^TRITON KERNELS BANDWIDTH INFO"),
+        "Inductor's list of kernel bandwidths: bytes are estimates, and calls are not counted",
+        "record with torch.profiler and name its trace (export_chrome_trace)",
+    ),
     _Kind(
         re.compile(r"^\s*Date\s*,\s*GPU (?:Core )?Clock", re.IGNORECASE),
         "GPU-Z sensor log: clock, load and temperature over time, no GPU work",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -15,6 +16,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import pacing
 from triage.dialects.tables import wide_table
+from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import first_of, plural
 
@@ -26,7 +28,7 @@ TITLE = "PresentMon frame timing"
 CAPTURE = """\
     PresentMon.exe --process_name game.exe --timed 30 --output_file frames.csv
 
-GPU columns are on unless `--no_track_gpu` is given (1.x: add `--track_gpu`). Frame timing says whether the
+GPU columns are on unless `--no_track_gpu` is given (1.x: options have one dash; add `-track_gpu`). Frame timing says whether the
 CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or RenderDoc to see which pass.
 All PresentMon times are milliseconds.
 """
@@ -40,7 +42,11 @@ _DESKTOP = (
     "shellexperiencehost.exe",
 )
 CLEAR = 3.0  # times the GPU work of the next application: that is the one that was measured
-_TRACK = "record with GPU tracking on (1.x: --track_gpu)"
+# 1.x takes options with one dash, 2.x with two and tracks the GPU unless told not to (PresentMon, README-ConsoleApplication.md)
+_TRACK = "record with PresentMon 2.x, or 1.9 with -track_gpu"
+_FRAMEVIEW = re.compile(r"gpu\d*util|renderpresentlatency")
+_UTIL = re.compile(r"gpu0util(?:\(%\))?")
+GAP = 1.5  # times the median time on the screen: a refresh was missed
 _TRACKED = ("gpu.time", "gpu.busy_time")
 # role -> headers without their optional "ms", as PresentMon 1.x, 2.x and later write them
 _COLUMNS = {
@@ -106,7 +112,8 @@ def read(source: Source, options: Options) -> Table:
         for n, text in enumerate(source.head_lines, 1)
         if n > line and headers[0] and text.startswith(headers[0] + source.delimiter)
     ]
-    wide = wide_table.read(source, line, len(headers), sorted(found.values()), texts, style=style, skip=repeats)
+    numeric = sorted({*found.values(), *(i for i, h in enumerate(plain) if _UTIL.match(h))})
+    wide = wide_table.read(source, line, len(headers), numeric, texts, style=style, skip=repeats)
     shape.alike(source, {headers[c]: wide.texts[c] for c in who[1:2] if c >= 0}, wide.line)
     shown = _names([wide.texts[c] if c >= 0 else None for c in who])
     table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
@@ -123,8 +130,12 @@ def read(source: Source, options: Options) -> Table:
         table.columns["gpu.time"] = Column(busy.values, busy.header, busy.column, busy.unit, busy.factor)
         table.notes.append(f"{busy.header} also stands for the frame's GPU time: this version has no separate one")
     if "gpu.time" not in table.columns:
-        table.remark("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
+        _say_untracked(table, headers, plain, wide)
+    if "gpu" in plain and len(source.head_lines) > line:  # OCAT, CapFrameX and FrameView name it beside the frames
+        first = cells(source.head_lines[line], source.delimiter)
+        table.device = first[plain.index("gpu")].strip()[:100] if len(first) > plain.index("gpu") else ""
     judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
+    _say_gaps(table, judged)
     pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
     table.collectable = frozenset() if "gpu.time" in table.columns else frozenset(_TRACKED)
@@ -136,6 +147,41 @@ def read(source: Source, options: Options) -> Table:
         " times are means"
     )
     return table
+
+
+def _say_untracked(table: Table, headers: list[str], plain: list[str], wide: wide_table.Wide) -> None:
+    """Remark that GPU times are missing; of FrameView with the load that its driver sampled, for it has no such times."""
+    if not any(_FRAMEVIEW.match(h) for h in plain):
+        table.remark("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
+        return
+    util = next((i for i, h in enumerate(plain) if _UTIL.match(h)), -1)
+    load = wide.numbers.get(util)
+    said = (
+        f" (load {np.nanmean(load):.0f} %, sampled by the driver)"
+        if load is not None and np.isfinite(load).any()
+        else ""
+    )
+    table.remark("no-times", f"FrameView has no GPU time per frame{said}; {_TRACK}")
+
+
+def _say_gaps(table: Table, judged: Masks) -> None:
+    """Remark on frames that stayed on the screen for longer than the others although they were presented evenly."""
+    shown, interval = (table.columns.get(m) for m in ("display.time", "present.interval"))
+    if shown is None or interval is None:
+        return
+    times = np.where(judged & (shown.values > 0), shown.values, np.nan)
+    if not np.isfinite(times).any():
+        return
+    usual, even = np.nanmedian(times), np.nanmedian(interval.values[judged])
+    long = (times > GAP * usual) & (interval.values < pacing.STUTTER * even)
+    if count := int(long.sum()):
+        longest = units.show(float(np.nanmax(times[long])), "ns")
+        table.remark(
+            "display-gaps",
+            f"{plural(count, 'frame')} of {int(judged.sum())} stayed on the screen for up to {longest} (usual {units.show(float(usual), 'ns')}):"
+            " missed refreshes, although presents are even",
+            int(np.argmax(long)),
+        )
 
 
 def _names(columns: list[Names | None]) -> Names:

@@ -16,7 +16,7 @@ from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
 
 NAME = "unreal-gpu-log"
-SIGN = ("perf marker hierarchy", "gpu profile for frame")
+SIGN = ("perf marker hierarchy", "gpu profile for frame", " prims")
 TELLS = {"work": "graphics"}
 TITLE = "Unreal Engine ProfileGPU log"
 CAPTURE = """\
@@ -25,13 +25,20 @@ events stands in `Saved/Logs/<Project>.log`; several in one log are told apart a
 leaves small events out. Times are of one frame: repeat it, or record `csvprofile` for a run.
 """
 MAX_ROWS = 200_000  # events of a log; a dump has some thousand
+MAX_SAID = 3  # dumps with a remark of their own
 _STEP = 3  # blanks per level
 _DUMP_RE = re.compile(r"Perf marker hierarchy, total GPU time ([\d.]{1,12}) ?ms|GPU Profile for Frame (\d{1,12})")
 _QUEUE_RE = re.compile(r"^\s*(\w[\w ]{0,40}?) pipeline \d+ - GPU \d+")
 _PREFIX_RE = re.compile(
-    r"^(?:\[[\d.:\- ]{1,40}\])?(?:\[ *\d+\])?(?:Log\w{1,40}: ?)?(?:(?:Display|Warning|Log|Verbose): ?)?"
+    r"^(?:[ \t>]*(?=\[[\d.]|Log[A-Z]))?(?:\[[\d.:\- ]{1,40}\])?(?:\[ *\d+\])?(?:Log\w{1,40}: ?)?(?:(?:Display|Warning|Log|Verbose): ?)?"
 )
 _EVENT_RE = re.compile(r"^( *)(\d{1,3}\.\d)% *(\d{1,9}\.\d+) ?ms(?: \+ [\d.]+ Wait)? {1,4}(\S.*)$")
+# the first event of a dump whose heading was not copied
+_FRAME_RE = re.compile(
+    r"^.{0,120}?\b\d{1,3}\.\d% *\d{1,9}\.\d+ ?ms +FRAME\b.* draws? .*prims", re.IGNORECASE | re.MULTILINE
+)
+_SHARE_RE = re.compile(r"\d% *\d+\.\d+ ?ms ")
+SHOWN = 0.9  # of the GPU time that a dump states: below it, what the tree leaves out is said
 _STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
 _STAT_RE = re.compile(r"(?<!\d)(\d{1,12}) (draw|prim|vert|dispatch|group)")
 _TIME_RE = re.compile(r"^ *(\d{1,9}\.\d+) ms *$")
@@ -55,13 +62,15 @@ class _Log:
     dumps: list[int] = field(default_factory=list)
     count: int = 0  # dumps that were begun
     beside: dict[str, float] = field(default_factory=dict)  # other queue -> ms of its root events
+    stated: dict[int, float] = field(default_factory=dict)  # dump -> ms of GPU time that it states
+    brief: int = 0  # events of 0.00 ms, left out
     exclusive: bool = False
 
 
 def recognise(source: Source) -> Match | None:
     """The line that begins a dump."""
     if not (m := _DUMP_RE.search(source.head_text)):
-        return None
+        return Match(0.9, "Unreal ProfileGPU tree without its heading") if _FRAME_RE.search(source.head_text) else None
     return Match(0.95, "Unreal ProfileGPU tree" if m[1] else "Unreal ProfileGPU table")
 
 
@@ -69,6 +78,10 @@ def read(source: Source, options: Options) -> Table:
     """One row per event of the graphics queue; raises NotTriageable for a log whose dumps hold none."""
     log = _scan(source)
     if not log.cells:
+        if _SHARE_RE.search(source.head_text):
+            raise NotTriageable(
+                f"{source.path}: no event of this Unreal ProfileGPU log could be read", "give the log file itself"
+            )
         raise NotTriageable(
             f"{source.path}: Unreal ProfileGPU log without GPU events", "run ProfileGPU in a Development build"
         )
@@ -80,6 +93,9 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(["marker" if n == "Frame" or n.startswith("Frame ") else "" for n in names], dtype=object)
     table.collectable = frozenset()
     text_rows.enter(table, _SPEC, log.cells)
+    _say_stated(table, log)
+    if log.brief:
+        table.notes.append(f"{plural(log.brief, 'event')} of 0.00 ms left out: shorter than ProfileGPU prints")
     for queue, ms in log.beside.items():
         said = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
         table.remark("other-queue", said)
@@ -91,16 +107,35 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
+def _say_stated(table: Table, log: _Log) -> None:
+    """Remark on dumps that state more GPU time than their tree has."""
+    for dump, stated in list(log.stated.items())[:MAX_SAID]:
+        tops = [level for level, d in zip(log.levels, log.dumps, strict=True) if d == dump]
+        rows = [i for i, d in enumerate(log.dumps) if d == dump and log.levels[i] == min(tops)]
+        first = next((i for i in rows if re.match(r"frame\b", log.cells[i][0], re.IGNORECASE)), -1)
+        shown = float(log.cells[first][1] or 0) if first >= 0 else sum(float(log.cells[i][1] or 0) for i in rows)
+        if rows and shown < SHOWN * stated:
+            said = f"the dump states {stated:.2f} ms of GPU time, its frame takes {shown:.2f} ms ({shown / stated:.1%}): shares are of the frame"
+            table.remark("part-of-total", said, rows[0])
+
+
 def _scan(source: Source) -> _Log:
     log = _Log()
-    reading, queue = False, ""
+    queue, indent = "", 0
+    reading = not _DUMP_RE.search(source.head_text)
+    log.count = int(reading)
     for number, raw in source.numbered(1):
         if m := _DUMP_RE.search(raw):
             log.count += 1
             reading, queue = True, ""
+            indent = len(raw) - len(raw.lstrip())
+            if m[1]:
+                log.stated[log.count] = float(m[1])
             continue
         if not reading or len(raw) > 2_000:
             continue
+        if not raw[:indent].strip():  # as quoted in a page
+            raw = raw[indent:]
         text = _PREFIX_RE.sub("", raw, count=1)
         if m := _QUEUE_RE.match(text):
             queue = "" if m[1].startswith("Graphics") else m[1]
@@ -110,6 +145,9 @@ def _scan(source: Source) -> _Log:
                 if level == 0:
                     log.beside[queue] = log.beside.get(queue, 0.0) + float(cells[1])
             elif len(log.cells) < MAX_ROWS:
+                if not log.exclusive and re.fullmatch(r"0*\.0*", cells[1]):
+                    log.brief += 1
+                    continue
                 log.lines.append(number)
                 log.levels.append(level)
                 log.cells.append(cells)

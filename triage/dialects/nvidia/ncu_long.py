@@ -8,7 +8,7 @@ categories, so the work per distinct spelling is done once and the rest is integ
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -70,17 +70,29 @@ def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:
     return whole.astype("category"), np.concatenate([p.lines for p in parts])
 
 
-def decimal_style(source: Source, texts: list[str], separator: str, wanted: str) -> units.Style:
+def decimal_style(
+    source: Source, texts: list[str], separator: str, wanted: str, others: Iterable[str] = ()
+) -> units.Style:
     """Number style of a file, raising UnknownUnit where it stays open; wanted: the user's choice.
 
-    In a comma-delimited export `1,024` is a thousand: the tool prints two decimals.
+    others: further numbers of the file, which decide where `texts` do not. In a comma-delimited export and on the console
+    `1,024` is a thousand: the tool prints two decimals.
     """
     if wanted:
         return "eu" if wanted in ("comma", "eu", ",") else "us"
     us, eu, doubt = units.evidence(texts)
-    if not us and not eu and "," in doubt and separator == ",":
-        return "us"
+    if not us and not eu and doubt:
+        us, eu, _ = units.evidence(others)
+        if bool(us) != bool(eu):
+            return "us" if us else "eu"
+        if "," in doubt and separator in (",", ""):
+            return "us"
     return units.style(texts, f"{source.path}: ")
+
+
+def _all_shown(frame: pd.DataFrame) -> list[str]:
+    """Distinct values of a frame, of metrics that are not read as well."""
+    return sorted({str(v) for v in frame["value"].unique()}) if "value" in frame else []
 
 
 def number(text: str, style: units.Style, additive: bool = False) -> float:
@@ -192,7 +204,7 @@ def _metrics(
     use = np.flatnonzero(which >= 0)
     value, texts = codes(frame.iloc[use] if len(use) < len(frame) else frame, "value")
     shown = sorted({texts[i] for i in np.unique(value)}) if len(use) else []
-    style = decimal_style(table.files[0], shown, separator, decimal) if shown else "us"
+    style = decimal_style(table.files[0], shown, separator, decimal, _all_shown(frame)) if shown else "us"
     ncu_implied.damaged_numbers(table, shown)
     parsed = np.array([number(t, style) for t in texts] or [np.nan])
     listed = np.array([";" in t for t in texts] or [False])

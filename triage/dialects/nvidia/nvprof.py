@@ -6,11 +6,16 @@ import csv
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from triage.capture import shape
+from triage.capture.capture import Column
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
 from triage.dialects.nvidia import nvprof_text
-from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground import units
+from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.ground.phrasing import plural
 from triage.schema import normal
 
@@ -24,6 +29,7 @@ _MUST = {
     "metric trace": {"kernel", "device", "stream"},
     "unified memory": {"device", "avg size"},
 }
+_RUN = re.compile(r"^==(\d+)==.*NVPROF is profiling process", re.MULTILINE)
 # cells of a unit record, in lower case
 _UNITS = {"", "%", "s", "ms", "us", "ns", "b", "kb", "mb", "gb", "tb", "b/s", "kb/s", "mb/s", "gb/s"}
 _TEXT = (
@@ -70,7 +76,7 @@ def find(source: Source) -> list[TableLocation]:
     lines = source.head_lines
     for i, line in enumerate(lines):
         if aligned := nvprof_text.kind_of(line):
-            headers = nvprof_text.METRICS if aligned == "metrics" else nvprof_text.SUMMARY
+            headers = nvprof_text.headers_of(aligned, line)
             found.append(TableLocation(aligned, i + 1, headers, [""] * len(headers), i + 2, None, True))
             source.delimiter = "\x1f"  # a quoted origin is then the whole line
         if not _could_be_header(line):
@@ -103,6 +109,42 @@ def _could_be_header(line: str) -> bool:
     )
 
 
+def runs(source: Source) -> int:
+    """How many runs of nvprof wrote into a file."""
+    return len(set(_RUN.findall(source.head_text)))
+
+
+def glued_time(source: Source, found: TableLocation, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
+    """A time column in ns, its unit from the unit record or the values; raises UnknownUnit without either."""
+    values: list[float] = []
+    seen: set[str] = set()
+    for line, row in rows:
+        text = row[c]
+        try:
+            value, glued = units.parse_glued(text)
+            unit = glued or found.units[c]
+            factor = units.factor(unit, "ns") if unit else 1.0
+        except (ValueError, UnknownUnit):
+            odd.number(text, "us", found.headers[c], line)
+            values.append(np.nan)
+            continue
+        if value is None and units.not_finite(text):
+            odd.add("not-finite", text, found.headers[c], line)
+        if value is not None and not unit:
+            raise UnknownUnit(
+                f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit",
+                "export with nvprof --csv",
+            )
+        values.append(np.nan if value is None else value * factor)
+        if glued and found.units[c] not in ("", glued):
+            odd.add("own-unit", text, found.headers[c], line)
+        seen.add(unit)
+    seen.discard("")
+    unit = "|".join(sorted(seen))
+    factor = units.factor(unit, "ns") if len(seen) == 1 else 1.0  # mixed: no single one leads back to the cells
+    return Column(np.array(values), found.headers[c], found.position(c), unit, factor)
+
+
 def _all_units(row: list[str]) -> bool:
     return all(c.strip().lower() in _UNITS for c in row) and any(c.strip() for c in row)
 
@@ -114,7 +156,7 @@ def records(source: Source, found: TableLocation) -> list[tuple[int, list[str]]]
     """
     if found.aligned:
         below = ((n, line) for n, line in enumerate(source.lines(), 1) if n >= found.first)
-        return list(nvprof_text.records(found.kind, below))
+        return list(nvprof_text.records(found.kind, below, len(found.headers)))
     out = []
     bad: dict[int, str] = {}
     width, gap = len(found.headers), False

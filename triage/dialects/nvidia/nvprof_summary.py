@@ -10,8 +10,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import nvprof, nvprof_metrics
-from triage.ground import units
-from triage.ground.errors import NotTriageable, UnknownUnit
+from triage.ground.errors import NotTriageable
 from triage.schema import normal
 
 NAME = "nvprof-summary"
@@ -53,20 +52,17 @@ def read(source: Source, options: Options) -> Table:
     found = [f for f in nvprof.find(source) if f.kind == "summary"]
     if not found:
         raise nvprof.refuse(source, nvprof.find(source))
-    best = found[0]
+    runs = nvprof.runs(source)
+    tables = [(f, *_activities(source, f)) for f in found]
+    worked = [t for t in tables if t[1]]
+    # of runs appended to one file the last that worked on the GPU
+    best, gpu, rows = (worked[-1] if runs > 1 else worked[0]) if worked else tables[0]
     low = [normal(h) for h in best.headers]
-    rows = nvprof.records(source, best)
-    # versions with a Type column print GPU activities and API calls in one table
-    of_type = low.index("type") if "type" in low else -1
-    gpu = [
-        (n, r) for n, r in rows if of_type < 0 or not r[of_type].strip() or r[of_type].strip().lower().startswith("gpu")
-    ]
     name = low.index("name")
-    if of_type < 0:  # API tables look the same: their names are C functions of the runtime
-        gpu = [(n, r) for n, r in gpu if not r[name].startswith(("cuda", "cu")) or "(" in r[name]]
     if not gpu:
+        of_runs = f"{runs} runs in one file, each an " if runs > 1 else ""
         raise NotTriageable(
-            f"{source.path}: nvprof summary of {len(rows)} API calls, without GPU work",
+            f"{source.path}: {of_runs}nvprof summary of {rows} API calls, without GPU work",
             "run: nvprof --csv --print-gpu-summary ./your-app",
         )
     table = Table(
@@ -80,7 +76,7 @@ def read(source: Source, options: Options) -> Table:
     for metric, header in _TIMES.items():
         if header in low:
             c = low.index(header)
-            table.columns[metric] = _time(source, best, gpu, c, odd)
+            table.columns[metric] = nvprof.glued_time(source, best, gpu, c, odd)
     calls = low.index("calls")
     table.columns["frame.calls"] = Column(
         np.array([odd.number(r[calls], "us", best.headers[calls], n) for n, r in gpu], dtype=float),
@@ -91,37 +87,23 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     table.unmapped = [h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())]
     table.notes.append("an nvprof summary: times without counters")
-    if len(gpu) < len(rows):
-        table.notes.append(f"{len(rows) - len(gpu)} API calls in the table were left out")
+    if runs > 1:
+        table.remark(
+            "several-runs",
+            f"{runs} runs of nvprof in one file: read is the last with GPU work, line {best.line} on; split the file to compare them",
+        )
+    if len(gpu) < rows:
+        table.notes.append(f"{rows - len(gpu)} API calls in the table were left out")
     return table
 
 
-def _time(source: Source, found: nvprof.TableLocation, rows: list[tuple[int, list[str]]], c: int, odd: Odd) -> Column:
-    """A time column in ns, its unit from the unit record or the values; raises UnknownUnit without either."""
-    values: list[float] = []
-    seen: set[str] = set()
-    for line, row in rows:
-        text = row[c]
-        try:
-            value, glued = units.parse_glued(text)
-            unit = glued or found.units[c]
-            factor = units.factor(unit, "ns") if unit else 1.0
-        except (ValueError, UnknownUnit):
-            odd.number(text, "us", found.headers[c], line)
-            values.append(np.nan)
-            continue
-        if value is None and units.not_finite(text):
-            odd.add("not-finite", text, found.headers[c], line)
-        if value is not None and not unit:
-            raise UnknownUnit(
-                f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit",
-                "export with nvprof --csv",
-            )
-        values.append(np.nan if value is None else value * factor)
-        if glued and found.units[c] not in ("", glued):
-            odd.add("own-unit", text, found.headers[c], line)
-        seen.add(unit)
-    seen.discard("")
-    unit = "|".join(sorted(seen))
-    factor = units.factor(unit, "ns") if len(seen) == 1 else 1.0  # mixed: no single one leads back to the cells
-    return Column(np.array(values), found.headers[c], found.position(c), unit, factor)
+def _activities(source: Source, found: nvprof.TableLocation) -> tuple[list[tuple[int, list[str]]], int]:
+    """(line and cells of the GPU's activities, how many rows the table has). API calls are left out."""
+    low = [normal(h) for h in found.headers]
+    rows = nvprof.records(source, found)
+    # versions with a Type column print GPU activities and API calls in one table
+    kind, name = low.index("type") if "type" in low else -1, low.index("name")
+    gpu = [(n, r) for n, r in rows if kind < 0 or not r[kind].strip() or r[kind].strip().lower().startswith("gpu")]
+    if kind < 0:  # API tables look the same: their names are C functions of the runtime
+        gpu = [(n, r) for n, r in gpu if not r[name].startswith(("cuda", "cu")) or "(" in r[name]]
+    return gpu, len(rows)

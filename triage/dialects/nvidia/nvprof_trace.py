@@ -9,11 +9,12 @@ import numpy as np
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
+from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import nvprof, nvprof_metrics
-from triage.dialects.tables import trace_span, wide_table
+from triage.dialects.tables import extents, trace_span, wide_table
 from triage.ground import units
-from triage.ground.errors import UnknownUnit
+from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
 NAME = "nvprof-trace"
@@ -26,6 +27,8 @@ _PLAIN = {
     "static smem": "launch.shared_static",
     "dynamic smem": "launch.shared_dynamic",
 }
+_TEXT_SIZES = {"Grid Size": "launch.grid_size", "Block Size": "launch.block_size"}
+_TEXT_PLAIN = {"Regs*": "launch.registers", "SSMem*": "launch.shared_static", "DSMem*": "launch.shared_dynamic"}
 _SHAPES = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
     "launch.block_size": ("block x", "block y", "block z"),
@@ -61,6 +64,8 @@ def read(source: Source, options: Options) -> Table:
     Raises UnknownUnit where the record of units is missing, BadCapture without records.
     """
     found = next(f for f in nvprof.find(source) if f.kind == "trace")
+    if found.aligned:
+        return _of_text(source, found)
     low = [normal(h) for h in found.headers]
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
@@ -97,6 +102,45 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for i, h in enumerate(found.headers) if h and i not in used]
     table.notes.append("an nvprof GPU trace: times and launch shapes without counters")
     return table
+
+
+def _of_text(source: Source, found: nvprof.TableLocation) -> Table:
+    """The same from the text for people; raises BadCapture without records.
+
+    Starts have five digits: rounded to 10 us and more they say nothing of the gaps between kernels.
+    """
+    rows = nvprof.records(source, found)
+    if not rows:
+        raise BadCapture(f"{source.path}: header without rows", "nothing ran on the GPU during profiling")
+    source.delimiter = "\x1f"  # a quoted origin is then the whole line
+    head = found.headers
+    lines = np.array([n for n, _ in rows])
+    texts = {h: [row[i] for _, row in rows] for i, h in enumerate(head)}
+    table = Table(NAME, [source], np.array(texts["Name"], dtype=object), {}, lines=lines)
+    table.names = _without_correlation(table)
+    odd = Odd()
+    table.columns["gpu.time"] = nvprof.glued_time(source, found, rows, head.index("Duration"), odd)
+    for header, metric in _TEXT_SIZES.items():
+        if header in head:
+            read = extents.read(texts[header], header, table.line, odd, blanks=True)
+            table.columns[metric] = Column(extents.totals(read), header, 1, "(x y z)")
+    for header, metric in _TEXT_PLAIN.items():
+        if header in head:
+            values = np.array([_size(t) for t in texts[header]])
+            table.columns[metric] = Column(values, header, 1)
+    table.quality += odd.remarks()
+    table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
+    table.device = next((t for t in texts.get("Device", []) if t.strip("-")), "")
+    used = {"Start", "Duration", "Name", "Device", *_TEXT_SIZES, *_TEXT_PLAIN}
+    table.unmapped = [h for h in head if h not in used]
+    table.notes.append("an nvprof GPU trace as text: times and launch shapes without counters, rounded as printed")
+    return table
+
+
+def _size(text: str) -> float:
+    """`8` and `1.5000KB` as a number, in bytes where a unit is printed; NaN for none."""
+    m = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?B)?", text.strip())
+    return float(m[1]) * (_binary(m[2]) if m[2] else 1.0) if m else np.nan
 
 
 def _without_correlation(table: Table) -> Names:

@@ -25,7 +25,7 @@ from triage.capture.capture import Quality, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
-from triage.dialects.tables import csv_parser, number_cells, plain_table
+from triage.dialects.tables import csv_parser, first_row, number_cells, plain_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
@@ -155,13 +155,14 @@ def read(
     headers = cells(source.head_lines[header_line - 1], source.delimiter, source.skip_space)
     if len(headers) != width:  # a header that its dialect cuts by rules of its own
         headers = ["?"] * width
+    also = first_row.shorter_below(source, header_line, width, numeric, text)
     try:
         parts = parser.run(lambda frame: _part(frame, numeric, text))
     except csv_parser.Error:  # ragged, cut or otherwise damaged
-        shape.check(source, header_line + 1, end_line, headers, skip)
+        shape.check(source, header_line + 1, end_line, headers, skip, also)
         return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty)
     if not parser.square:
-        shape.check(source, header_line + 1, end_line, headers, skip)
+        shape.check(source, header_line + 1, end_line, headers, skip, also)
     # rows are lines unless quoted text breaks lines; only then every record's line must be looked for
     first = header_line + 1
     keep = ~_joined([p.blank for p in parts])

@@ -36,11 +36,20 @@ REPORTS: dict[str, tuple[set[str], set[str]]] = {
     "cuda_api_sum": ({"total time", "num calls", "name"}, set()),
     "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
 }
+_API = "cuda_api_sum"
+# what nsys writes above a report: its script, or its title with its name in brackets
+_TITLE = re.compile(r"reports/(\w+?)\.py\b|^ *\*\* .*\((\w+)\):\s*$")
+_OF_THE_SYSTEM = re.compile(
+    r"(?:^|[,;\t|\"] *)(?:pthread_|sem_|poll\b|epoll_|ioctl\b|futex\b|select\b|mmap\b|read\b|fopen\b|sleep\b)"
+)
+_OSRT = "osrt_sum"
+TITLE_LINES = 4  # between a report's title and its header, blank ones and the dashes among them
 _WHAT = {
     "nvtx_sum": "NVTX ranges timed on the CPU",
     "cuda_gpu_mem_time_sum": "copies between memories",
     "cuda_gpu_mem_size_sum": "sizes of copies between memories",
-    "cuda_api_sum": "calls of an API, timed on the CPU",
+    _API: "calls of an API, timed on the CPU",
+    _OSRT: "calls of the operating system, timed on the CPU",
     "cuda_kern_exec_sum": "launch and queue times",
     "cuda_kern_exec_trace": "launch and queue times",
     "nvtx_gpu_proj_trace": "single NVTX ranges",
@@ -79,8 +88,24 @@ def _report(headers: Sequence[str]) -> str:
     return next((r for r, (must, never) in REPORTS.items() if must <= have and not never & have), "")
 
 
+def _titled(lines: Sequence[str], at: int) -> str:
+    """The name of a report of API calls: as nsys writes it above line `at`, else by the calls below; their columns are alike."""
+    for line in reversed(lines[max(at - TITLE_LINES, 0) : at]):
+        if m := _TITLE.search(line):
+            return m[1] or m[2]
+    return _OSRT if any(_OF_THE_SYSTEM.search(line) for line in lines[at + 1 : at + 6]) else _API
+
+
 def find(source: Source) -> list[ReportTable]:
     """Every known report in the head of a source."""
+    found = _tables(source)
+    for table in found:
+        if table.report == _API:
+            table.report = _titled(source.head_lines, table.line - 1)
+    return found
+
+
+def _tables(source: Source) -> list[ReportTable]:
     found = []
     lines = source.head_lines
     for i, line in enumerate(lines[:20000]):
@@ -201,13 +226,16 @@ def time(source: Source, grid: Grid, found: ReportTable, c: int) -> Column:
 
 def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
-    seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, 'no GPU times')})" for f in found))
-    return NotTriageable(
-        f"{source.path}: nsys stats report of {seen}, without GPU times of kernels",
-        "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep",
-    )
+    seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, _WHAT[_API])})" for f in found))
+    export = "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep"
+    if re.search(r"SKIPPED: .*does not contain CUDA (?:kernel|trace) data", source.head_text):
+        export = f"its report holds no CUDA work: {_RECORD}"
+    elif all(f.report == _OSRT for f in found):
+        export += f"; where that is empty, {_RECORD}"
+    return NotTriageable(f"{source.path}: nsys stats report of {seen}, without GPU times of kernels", export)
 
 
+_RECORD = "record with: nsys profile -t cuda,nvtx -o report ./your-app"
 CAPTURE = """\
 Record: `nsys profile -t cuda,nvtx -o report ./your-app`
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Names
+from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
@@ -20,7 +20,7 @@ TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
-_REFUSED = tuple(r for r in nsys.REPORTS if r not in (*_READS, "cuda_gpu_trace"))
+_TRACE = "cuda_gpu_trace"  # read by nsys_trace
 _TIMES = {
     "gpu.time": ("total time", "total proj time"),
     "gpu.time_median": ("med", "median", "proj med"),
@@ -28,6 +28,7 @@ _TIMES = {
     "gpu.time_max": ("max", "maximum", "proj max"),
     "gpu.time_stddev": ("stddev", "proj stddev"),
 }
+ROUNDING = 0.05  # of a printed percentage
 _NAMES = ("kernel name", "name", "operation", "range")
 REDUNDANT = (
     Product(("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances"), ("avg", "average", "projavg")),
@@ -67,7 +68,7 @@ def recognise(source: Source) -> Match | None:
     usable = next((f for f in found if f.report in _READS), None)
     if usable:
         return Match(0.9, f"columns of the nsys stats report {usable.report}")
-    if found and all(f.report in _REFUSED for f in found):
+    if found and all(f.report != _TRACE for f in found):
         return Match(0.85, f"columns of the nsys stats report {found[0].report}")
     return None
 
@@ -88,7 +89,8 @@ def read(source: Source, options: Options) -> Table:
         m: low.index(n) for m, n in (("launch.grid_size", "gridxyz"), ("launch.block_size", "blockxyz")) if n in low
     }
     texts = [name, *shapes.values(), *(low.index(n) for n in ("category", "nvtx range") if n in low)]
-    numeric = [*times.values(), *([calls] if calls >= 0 else [])]
+    share = low.index("time") if "time" in low and best.layout != "csv" else -1
+    numeric = [*times.values(), *(c for c in (calls, share) if c >= 0)]
     grid = nsys.read(source, best, numeric, texts)
     # without a delimiter an origin quotes its whole line, as the first cell
     csv = best.layout == "csv"
@@ -96,6 +98,9 @@ def read(source: Source, options: Options) -> Table:
     table.quality += grid.quality
     for metric, c in times.items():
         table.columns[metric] = nsys.time(source, grid, best, c)
+    if share >= 0 and best.report == _READS[0]:
+        # of CSV the check of redundant columns says so
+        _say_missing(table, grid.numbers[share])
     if calls >= 0:
         table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
     odd = Odd()
@@ -113,6 +118,16 @@ def read(source: Source, options: Options) -> Table:
     if others:
         table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
     return table
+
+
+def _say_missing(table: Table, shares: Floats) -> None:
+    """Remark on percentages of the time that leave out kernels."""
+    total = float(np.nansum(shares))
+    if np.isfinite(shares).all() and total < 100 - ROUNDING * (10 + len(shares)):
+        table.remark(
+            "shares-off",
+            f"the percentages add up to {total:.1f} %: rows are missing: times are at least what is listed",
+        )
 
 
 def _kinds(labels: Names, report: str) -> Names:

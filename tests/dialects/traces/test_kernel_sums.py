@@ -1,0 +1,67 @@
+"""Kernels with their times as frameworks print them: PyTorch's table, Proton's tree, CLIntercept's report, TensorRT's layers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.helpers.dialects import read, refusal, values
+
+TABLE = (SAMPLES / "pytorch-table" / "table.txt").read_text()
+
+
+def test_kernels_of_a_pytorch_table_are_not_counted_with_their_operators() -> None:
+    table = read(TABLE)
+    assert table.kinds is not None and list(table.kinds) == ["compute", "compute", "copy"]
+    assert values(table)["gpu.time"] == pytest.approx([6e6, 3.2e6, 8e5]) and values(table)["frame.calls"] == [
+        100,
+        200,
+        2,
+    ]
+    assert any("1 operator left out" in n for n in table.notes)
+
+
+def test_operators_are_read_where_no_kernels_are_listed() -> None:
+    operators = "\n".join(x for x in TABLE.split("\n") if " 0.000us" not in x)
+    table = read(operators)
+    assert list(table.names) == ["aten::mm"]
+    assert any("60% of the 10 ms" in q.message for q in table.quality)
+    xpu = read(operators.replace("CUDA", "XPU").replace("# of Calls", "Number of Calls"))
+    assert values(xpu)["gpu.time"] == [6e6] and values(xpu)["frame.calls"] == [100]
+
+
+def test_a_pytorch_table_of_the_cpu_is_refused() -> None:
+    head = "-----  ----------  --------  ----------\n Name  Self CPU %  Self CPU  # of Calls\n-----  ----------  --------  ----------\n"
+    assert "of the CPU alone" in refusal(head + " aten::mm  99.00%  1.000ms  3\n")
+    assert "without GPU times" in refusal(
+        TABLE.replace("6.000ms", "0.000us").replace("3.200ms", "0.000us").replace("800.000us", "0.000us")
+    )
+
+
+def test_kernels_of_proton_stand_in_their_scopes() -> None:
+    table = read(SAMPLES / "proton" / "matmul.hatchet")
+    assert values(table)["gpu.time"] == [24e6, 31e6] and table.arch == "sm_90"
+    assert table.paths is not None and list(table.paths) == ["cublas [M=4096]", ""]
+    assert any("cublas [M=4096]: 573 TFLOP/s" in n for n in table.notes)
+
+
+def test_proton_without_kernels_is_refused() -> None:
+    tree = [{"children": [], "frame": {"name": "ROOT", "type": "function"}, "metrics": {}}, {}]
+    assert "Proton tree without kernels" in refusal(json.dumps(tree))
+    assert "damaged JSON of Proton" in refusal(json.dumps(tree)[:-2])
+
+
+def test_device_times_of_clintercept() -> None:
+    text = (SAMPLES / "clintercept" / "report.txt").read_text()
+    table = read(text)
+    assert table.kinds is not None and list(table.kinds) == ["copy", "compute", "compute"]
+    assert values(table)["gpu.time"] == [6e5, 2.8e6, 8e5] and table.device == "Intel(R) Arc(TM) B580 Graphics"
+    assert "without device times" in refusal(text[: text.index("Device Performance")])
+
+
+def test_layers_of_tensorrt() -> None:
+    table = read(SAMPLES / "trtexec-profile" / "profile.json")
+    assert values(table)["gpu.time"] == pytest.approx([4e4, 3e5, 1.6e5])
+    assert any("mean times of 120 inferences" in n for n in table.notes)

@@ -1,0 +1,56 @@
+"""TensorRT: layer times of `trtexec --exportProfile`, one row per layer."""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.nvidia import ncu_names
+from triage.dialects.tables import kernel_sums
+from triage.dialects.tables.kernel_sums import Kernel
+from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.phrasing import plural
+
+NAME = "trtexec-profile"
+SIGN = ('"averagems"',)
+TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
+TITLE = "TensorRT layer profile (trtexec --exportProfile)"
+CAPTURE = "`trtexec --loadEngine=model.plan --separateProfileRun --exportProfile=profile.json` writes the mean time of each layer."
+MAX_BYTES = 64 << 20
+_HEAD_RE = re.compile(r'\A\s*\[.{0,4000}?"averageMs"\s*:', re.DOTALL)
+collect = ncu_names.collect
+
+
+def recognise(source: Source) -> Match | None:
+    """A list of objects with averageMs."""
+    return Match(0.92, "JSON of trtexec: layers with averageMs") if _HEAD_RE.match(source.head_text) else None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per layer, its mean time in an inference; raises BadCapture for damaged JSON, NotTriageable without layers."""
+    try:
+        whole = orjson.loads(source.text(MAX_BYTES).encode())
+    except ValueError as e:
+        raise BadCapture(f"{source.path}: damaged JSON of trtexec ({str(e)[:80]})", "export again") from e
+    entries = [e for e in whole if isinstance(e, dict)]
+    layers = [e for e in entries if "averageMs" in e and str(e.get("name", "")).strip()]
+    if not layers:
+        raise NotTriageable(f"{source.path}: profile of trtexec without layers", "export again")
+    source.record = "layer"
+    kernels = [Kernel(i, str(e["name"])[:400], str(e["averageMs"])[:40], "") for i, e in enumerate(layers, 1)]
+    table = kernel_sums.table(NAME, source, kernels, "averageMs", "", "ms")
+    count = next((e["count"] for e in entries if isinstance(e.get("count"), int)), 0)
+    table.notes.append(
+        f"layers of TensorRT: mean times of {plural(count, 'inference')}; a layer may be several kernels"
+    )
+    table.unmapped = [k for k in layers[0] if k not in ("name", "averageMs")]
+    return table
+
+
+def names() -> dict[str, list[str]]:
+    """Keys that are used."""
+    return {"gpu.time": ["averageMs"]}

@@ -1,0 +1,65 @@
+"""Kernels with their time and calls, as tools print or write them for people: rows found again by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from triage.capture.capture import SEP, Table
+from triage.capture.source import Source
+from triage.dialects.tables import text_rows
+from triage.ground import units
+from triage.ground.errors import UnknownUnit
+
+_COPY_RE = re.compile(
+    r"\[?(?:CUDA )?mem(?:cpy|set)\b|i?(?:cl|ze\w*)(?:Enqueue|Append)\w*(?:Buffer|Image|Memory|SVM|USM|Mem)\w*",
+    re.IGNORECASE,
+)
+
+
+class Kernel(NamedTuple):
+    """One kernel: line or number of its row, name, and texts of its time and calls. path: scopes around it, outermost first."""
+
+    line: int
+    name: str
+    time: str
+    calls: str
+    path: tuple[str, ...] = ()
+
+
+def table(dialect: str, source: Source, kernels: Sequence[Kernel], time: str, calls: str, unit: str = "ns") -> Table:
+    """A table of kernels. time, calls: headers, "" for none; unit: of times that carry none."""
+    made = Table(dialect, [source], np.array([k.name for k in kernels], dtype=object), {})
+    made.lines = np.array([k.line for k in kernels], dtype=np.int64)
+    if any(k.path for k in kernels):
+        made.paths = np.array([SEP.join(k.path) for k in kernels], dtype=object)
+    made.kinds = np.array(["copy" if _COPY_RE.match(k.name) else "compute" for k in kernels], dtype=object)
+    glued = _units_of(kernels)
+    spec = [("gpu.time", time, glued or unit), ("frame.calls" if calls else "", calls, "")]
+    # times in several units are written in the one of the column
+    text_rows.enter(made, spec, [[k.time if not glued else _plain(k.time, glued), k.calls] for k in kernels])
+    printed = {k.line: [k.time, k.calls] for k in kernels}
+    source.find = lambda wanted: {n: printed[n] for n in wanted if n in printed}
+    return made
+
+
+def _units_of(kernels: Sequence[Kernel]) -> str:
+    """The unit that times carry, the finest of several; "" where they carry none."""
+    seen = {m[1] for k in kernels if (m := re.fullmatch(r"[\d.]+ ?([a-z]+)", k.time))}
+    return next((u for u in ("ns", "us", "ms", "s") if u in seen), "")
+
+
+def _plain(text: str, unit: str) -> str:
+    """`1.5ms` as `1500` for unit us."""
+    try:
+        value, glued = units.parse_glued(text)
+        return (
+            text
+            if value is None or not glued
+            else f"{value * units.factor(glued, 'ns') / units.factor(unit, 'ns'):.12g}"
+        )
+    except (ValueError, UnknownUnit):
+        return text

@@ -1,0 +1,128 @@
+"""PyTorch: the table that `key_averages().table()` prints, kernels with their time on the GPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from triage.capture.capture import Table
+from triage.capture.source import Source
+from triage.dialects import Match, Options
+from triage.dialects.tables import kernel_sums
+from triage.dialects.tables.kernel_sums import Kernel
+from triage.ground import units
+from triage.ground.errors import NotTriageable, UnknownUnit
+from triage.ground.phrasing import plural
+
+NAME = "pytorch-table"
+SIGN = ("self cpu %",)
+TELLS = {"work": "compute"}
+TITLE = "PyTorch profiler table (key_averages().table(), text)"
+CAPTURE = """\
+    print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=-1, max_name_column_width=200))
+
+gives times and calls per kernel. Prefer the trace, `prof.export_chrome_trace("trace.json")`: it also says when the GPU waits.
+"""
+_TRACE = 'prof.export_chrome_trace("trace.json")'
+_DASHES_RE = re.compile(r"\s*-{3,}(?:  ?-{3,})+\s*")
+# the device's own name stands in the columns: CUDA (AMD's too), XPU, HIP, MTIA, PrivateUse1
+_SELF_RE = re.compile(r"Self (?!CPU\b)(\w+)")
+_TOTAL_RE = re.compile(r"^\s*Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
+_STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
+MIN_SHARE = 1.0  # percent of a row, printed with two decimals, by which the total is told
+SHOWN = 0.98  # of the stated total: below it, rows are missing
+
+
+@dataclass(slots=True)
+class _Printed:
+    """What is printed: the device, and (line, cells by header) of the rows."""
+
+    device: str = ""
+    rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+
+
+def recognise(source: Source) -> Match | None:
+    """Self CPU % and the number of calls in one header, between dashes."""
+    if any("Self CPU %" in x and ("# of Calls" in x or "Number of Calls" in x) for x in source.head_lines):
+        return Match(0.9, "PyTorch profiler table: Self CPU %, # of Calls")
+    return None
+
+
+def read(source: Source, options: Options) -> Table:
+    """One row per kernel, or per operator where kernels are not listed; raises NotTriageable without GPU times."""
+    printed = _parse(source)
+    own, calls = f"Self {printed.device}", "# of Calls"
+    rows = [(n, row) for n, row in printed.rows if _ns(row.get(own, "")) > 0 and not _STEP_RE.match(row["Name"])]
+    if not rows:
+        what = "without GPU times" if printed.device else "of the CPU alone"
+        raise NotTriageable(
+            f"{source.path}: PyTorch profiler table {what}",
+            "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (XPU on Intel)",
+        )
+    # an operator's time is that of its kernels, which have rows of their own since kineto
+    kernels = [(n, row) for n, row in rows if not _ns(row.get("CPU total", "")) > 0]
+    kept = kernels or rows
+    found = [Kernel(n, row["Name"], row[own], row.get(calls, "")) for n, row in kept]
+    table = kernel_sums.table(NAME, source, found, own, calls, "us")
+    left = len(rows) - len(kept)
+    which = "kernels" if kernels else "operators"
+    which += f"; {plural(left, 'operator')} left out, whose time is theirs" if left else ""
+    table.notes.append(f"PyTorch profiler table: own GPU time of {which}")
+    if any(k.name.endswith("...") for k in found):
+        table.notes.append("names are cut: print with max_name_column_width=200")
+    _say_missing(table, source, kept[0][1], own)
+    table.unmapped = [h for h in printed.rows[0][1] if h not in ("Name", own, calls)]
+    table.collect = _collect
+    table.collectable = frozenset()
+    return table
+
+
+def _parse(source: Source) -> _Printed:
+    """The rows of the first table; two blanks or more part its cells."""
+    printed, begun = _Printed(), False
+    headers: list[str] = []
+    for number, line in enumerate(source.lines(), 1):
+        if _DASHES_RE.fullmatch(line):
+            if headers and printed.rows:
+                break
+            begun = True
+        elif begun and line.strip():
+            row = re.split(r"\s{2,}", line.strip())
+            if not headers:
+                headers = ["# of Calls" if h == "Number of Calls" else h for h in row]
+                device = next((m for h in headers if (m := _SELF_RE.fullmatch(h)) and "Mem" not in h), None)
+                printed.device = device[1] if device else ""
+            elif len(row) >= len(headers):  # a name may hold blanks
+                row = ["  ".join(row[: len(row) - len(headers) + 1]), *row[len(row) - len(headers) + 1 :]]
+                printed.rows.append((number, dict(zip(headers, row, strict=True))))
+    return printed
+
+
+def _ns(text: str) -> float:
+    """A printed time in ns, 0 for none."""
+    try:
+        value, unit = units.parse_glued(text)
+        return (value or 0.0) * units.factor(unit or "us", "ns")
+    except (ValueError, UnknownUnit):
+        return 0.0
+
+
+def _say_missing(table: Table, source: Source, first: Mapping[str, str], own: str) -> None:
+    """Remark where the table states more time than its rows have: it prints the first rows only."""
+    stated = max((_ns(m) for m in _TOTAL_RE.findall(source.head_text)), default=0.0)
+    share = first.get(f"{own} %", "").rstrip("%")
+    if not stated and re.fullmatch(r"\d+\.\d+", share) and float(share) >= MIN_SHARE:  # the last lines were not copied
+        stated = _ns(first[own]) * 100 / float(share)
+    if "gpu.time" in table.columns and (shown := float(table.columns["gpu.time"].values.sum())) < SHOWN * stated:
+        said = f"the rows hold {shown / stated:.0%} of the {units.show(stated, 'ns')} that the table states: print all with row_limit=-1"
+        table.remark("rows-missing", said)
+
+
+def names() -> Mapping[str, list[str]]:
+    """Columns that are used."""
+    return {"gpu.time": ["Self CUDA", "Self XPU"], "frame.calls": ["# of Calls"]}
+
+
+def _collect(_metrics: list[str]) -> str:
+    return f"the table has no counters: record the trace ({_TRACE}), then profile its longest kernel with ncu or rocprof-compute"
