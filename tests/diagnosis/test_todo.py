@@ -140,7 +140,7 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
     for w in range(6):
         if leaders.cause[w] >= 0:
             row = known.rows[int(leaders.cause[w])]
-            assert row.root[w] and not words.verdict[leaders.cause[w]]
+            assert row.root()[w] and not words.verdict[leaders.cause[w]]
             assert row.likely[w] >= MIN_SAVING_SHARE
             assert leaders.likely[w] == (0 if words.once[leaders.cause[w]] else row.likely[w])
 

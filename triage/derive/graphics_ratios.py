@@ -139,10 +139,11 @@ DERIVATIONS = (
     # Clipping makes new primitives, so more can come out than went in.
     Derivation(
         "prims.culled",
-        "1 - primitives rasterised / primitives in, or primitives thrown away / primitives in",
-        lambda into, out, thrown: np.clip(first(1 - out / into, thrown / into), 0, 1),
-        ("prims.input",),
-        ("prims.rasterized", "prims.thrown_away"),
+        "1 - primitives rasterised / primitives to the clipper, else primitives in; or primitives thrown away / primitives in",
+        lambda clipper, into, out, thrown: np.clip(
+            first(1 - over(out, first(_some(clipper), into)), over(thrown, into)), 0, 1
+        ),
+        optional=("prims.to_clipper", "prims.input", "prims.rasterized", "prims.thrown_away"),
         ask=("prims.rasterized", "prims.input"),
     ),
     Derivation(

@@ -103,8 +103,8 @@ def _conflicts(
     return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways)), 0.0, 1.0)
 
 
-def _local(local: Values, gl: Values, gs: Values) -> Values:
-    everything = local + gl + gs
+def _local(local: Values, gl: Values, gs: Values, l1: Values) -> Values:
+    everything = first(local + gl + gs, l1)
     return np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
 
 
@@ -216,9 +216,11 @@ DERIVATIONS = (
     ),
     Derivation(
         "local.share",
-        "local sectors / (local + global sectors)",
+        "local sectors / (local + global sectors), else / all sectors of L1",
         _local,
-        ("local.sectors", "global_load.sectors", "global_store.sectors"),
+        ("local.sectors",),
+        ("global_load.sectors", "global_store.sectors", "l1tex.sectors"),
+        ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
         "shared.conflict_share",

@@ -30,7 +30,7 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
     kernels = capture.names.astype(str)
     if fed := _at_roof(trace, peaks, lambda o, share: share >= HIGH):
         verdict[np.isin(kernels, sorted(fed)) & (verdict == NOT_DIAGNOSED)] = AT_LIMIT
-    roots = {cause: row.rule[0] for cause, row in whole.rows.items() if row.root[0] and row.likely[0] > 0}
+    roots = {cause: row.rule[0] for cause, row in whole.rows.items() if row.root()[0] and row.likely[0] > 0}
     names = _by_name(capture) if roots else {}
     for metric, found in (_names(trace, peaks) if roots and trace else {}).items():
         names[metric] = found or names.get(metric, frozenset())

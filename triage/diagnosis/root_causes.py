@@ -3,7 +3,8 @@
 A cause is explained where another that fired lists it among its consequences and saves a comparable time: a
 spill worth 1 % never hides an occupancy limit worth 60 %. What nothing explains is a root. Of several roots on one
 workload the one that saves most, weighted by its confidence, is the root cause: its saving is the workload's, because
-savings on one workload are alternatives. Verdicts (a unit is busy, none is) never lead and never explain.
+savings on one workload are alternatives. Verdicts (a unit is busy, none is) never lead and never explain. In a frame a
+busy unit without a counted excess (evidence: limit) explains its effects and never leads: its work may all be needed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from numpy.typing import NDArray
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
 from triage.ground.limiters import CLASSES, CONFIDENCE
+from triage.inference.rule_context import setting
 from triage.rulebook.packs import Rulebook
+from triage.rulebook.rule import LIMIT
 
 Causes: TypeAlias = NDArray[np.int16]  # positions in CauseIndex.names; -1 = none
 # one rule of a block: (rule index, positions of the workloads, (low, likely, bound) fractions)
@@ -80,6 +83,7 @@ class CauseIndex:
         # evidence of the weakest grade names a suspect, not a fix
         self.is_suspect = np.array([r.gain is None or r.gain.confidence == "low" for r in book.rules] or [True])
         self.sureness = np.array([SURENESS[r.gain.confidence] if r.gain else 0.5 for r in book.rules] or [0.5])
+        self.is_limit = np.array([r.gain is not None and r.gain.evidence == LIMIT for r in book.rules] or [False])
         # idle time is dealt out among its causes already: they explain away neither each other nor what keeps a device
         # busy, unless both claim the same part of it
         self.of_idle = np.array([r.gain is not None and r.gain.scope == "idle" for r in book.rules] or [False])
@@ -89,7 +93,7 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        table = CauseTable(view.size)
+        table = CauseTable(view.size, self.is_limit & (setting(view).get("work") != "compute"))
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
             if cause < 0:
@@ -123,19 +127,23 @@ class CauseIndex:
         fixes.low[passing] = fixes.likely[passing] = fixes.bound[passing] = 0.0
         return fixes
 
+    def may_lead(self, row: Row, at: slice = slice(None)) -> Masks:
+        """Mask of workloads, or of some, where a cause is a root that saves enough to be named."""
+        least = np.where(self.is_suspect[row.rule[at]], MIN_SUSPECT_SHARE, MIN_SAVING_SHARE)
+        return row.root(at) & (row.likely[at] >= least)
+
     def _best(self, table: CauseTable, size: int, suspect: bool) -> Leaders:
         """The best root of each workload among the fixes, or among the suspects."""
         out = Leaders.none(size)
         best = np.zeros(size)
-        least = MIN_SUSPECT_SHARE if suspect else MIN_SAVING_SHARE
         for cause, row in table.rows.items():
-            rival = row.root & (self.is_suspect[row.rule] == suspect)
+            rival = self.may_lead(row) & (self.is_suspect[row.rule] == suspect)
             if self.verdict[cause] or not rival.any():  # most causes have rules of one kind
                 continue
             score = np.where(rival, row.likely * row.sure, 0.0)
             level = (score == best) & (best > 0) & (row.bound > out.bound)
             out.put_where(
-                ((score > best) | level) & (row.likely >= least),
+                (score > best) | level,
                 Leaders(np.full(size, cause, np.int16), row.rule.astype(np.int64), row.low, row.likely, row.bound),
             )
             best = np.where(out.cause == cause, score, best)
@@ -153,24 +161,25 @@ class Row:
     likely: Floats
     bound: Floats
     by: Causes
+    limit: Masks  # its best evidence is a busy unit alone
 
     @classmethod
     def blank(cls, n: int) -> Row:
         """A cause that fired nowhere yet."""
         fired, rule, by = np.zeros(n, dtype=bool), np.full(n, -1, np.int16), np.full(n, -1, np.int16)
-        return cls(fired, np.zeros(n, np.float32), rule, np.zeros(n), np.zeros(n), np.zeros(n), by)
+        limit = np.zeros(n, dtype=bool)
+        return cls(fired, np.zeros(n, np.float32), rule, np.zeros(n), np.zeros(n), np.zeros(n), by, limit)
 
-    @property
-    def root(self) -> Masks:
-        """Where it fired and nothing explains it."""
-        return self.fired & (self.by < 0)
+    def root(self, at: slice = slice(None)) -> Masks:
+        """Where it fired, with more evidence than a busy unit, and nothing explains it."""
+        return self.fired[at] & (self.by[at] < 0) & ~self.limit[at]
 
 
 class CauseTable:
     """All causes that fired on the workloads of a view, by their number."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, limits: Masks) -> None:
+        self.size, self.limits = size, limits
         self.rows: dict[int, Row] = {}
 
     def enter(
@@ -187,10 +196,13 @@ class CauseTable:
             # evidence without a saving never replaces evidence with one
             better &= ~((likely <= 0) & (row.likely[where] > 0))
             better |= (likely > 0) & (row.likely[where] <= 0)
+            # a counted excess goes before a busy unit alone
+            better = better & row.limit[where] if self.limits[rule] else better | (row.limit[where] & (likely > 0))
             better |= ~row.fired[where]
             at = np.flatnonzero(better)
             chosen = where[at]
         row.fired[where] = True
+        row.limit[chosen] = self.limits[rule]
         row.sure[chosen], row.rule[chosen] = sure, rule
         row.low[chosen], row.likely[chosen], row.bound[chosen] = low[at], likely[at], bound[at]
 

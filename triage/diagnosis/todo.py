@@ -156,7 +156,7 @@ def _of_frames(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
     for part in parts:
         p = part.number
         for cause, row in part.whole.rows.items():
-            if cause_index.verdict[cause] or not row.root[0] or row.likely[0] <= 0:
+            if cause_index.verdict[cause] or not row.root()[0] or row.likely[0] <= 0:
                 continue
             time = part.capture.frame_ns if part.capture.frame_ns > 0 else float("nan")
             apart = bool(cause_index.of_idle[row.rule[0]])

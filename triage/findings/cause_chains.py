@@ -44,8 +44,12 @@ class Causes:
         code = self.code[cause]
         known = part.whole if workload < 0 else self._known(part.number)
         row = known.rows.get(code)
-        by = -1 if row is None else int(row.by[0 if workload < 0 else self.place[part.number][workload]])
-        return by < 0 and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
+        if row is None:
+            return not self.d.cause_index.verdict[code], None
+        i = 0 if workload < 0 else self.place[part.number][workload]
+        at, by = slice(i, i + 1), int(row.by[i])
+        leads = row.root(at) if workload < 0 else self.d.cause_index.may_lead(row, at)
+        return bool(leads[0]) and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:
         """The chain of an item's worst workload, root first, each cause with one number."""

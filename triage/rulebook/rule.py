@@ -68,8 +68,10 @@ class When:
         return self.all_of + self.any_of
 
 
-# grade of evidence -> confidence: a counter of the fault itself, a stall reason, a rate that fits, no narrower cause
-EVIDENCE = {"mechanism": "high", "stall": "medium", "rate": "low", "absence": "low"}
+LIMIT = "limit"
+# grade of evidence -> confidence: a counter of the fault itself, a stall reason, a rate that fits, no narrower cause, and a
+# busy unit without a counted excess: work of a frame that may all be needed
+EVIDENCE = {"mechanism": "high", "stall": "medium", "rate": "low", "absence": "low", LIMIT: "medium"}
 
 
 # What a gain is a fraction of: the self time of the workload (or frame), or idle time outside all workloads, of which
