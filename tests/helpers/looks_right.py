@@ -46,8 +46,9 @@ def why(old: list[str], new: Sheet) -> str:
             (a := _number(x)) is not None and (b := _number(y)) is not None and abs(a - b) <= 0.5
             for *_, x, y in changed
         )
-        at = changed[0][1]
-        nothing = {row[at] for row in (_cells(now[i], new.sep) for i in new.body) if at < len(row)} <= _BLANK | {"0"}
+        at, lines = changed[0][1], {i for i, *_ in changed}
+        rest = [row[at] for i, row in zip(new.body, grid, strict=True) if i not in lines and at < len(row)]
+        nothing = all(c in _BLANK or _number(c) == 0 for c in rest)  # but what is 0 whatever it is multiplied by
         return "column" if plain and (moved or rounded or nothing or 2 * len(changed) >= len(grid)) else ""
     if len({i for i, *_ in changed}) != 1:
         return ""

@@ -75,7 +75,7 @@ def read(source: Source, options: Options) -> Table:
     if "device" in low:  # blanks behind a name make no other device
         named = grid.texts[low.index("device")]
         plain = {d: " ".join(str(d).split()) for d in set(named)}
-        named[:] = [plain[d] for d in named]
+        grid.texts[low.index("device")] = np.array([plain[d] for d in named], dtype=object)
     table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
     table.quality += grid.quality
     table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))
