@@ -62,7 +62,9 @@ _OVERHEAD = {
 # ROCm before 6 writes its copies as kernels
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
-_STEP_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerStep#3`, `train#3`
+_STEP_RE = re.compile(
+    r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}|execute_[\w()]{1,200}"
+)  # `ProfilerStep#3`, `train#3`; of vLLM and SGLang
 # heuristic: taking a batch that workers have ready costs the loop 0.2 to 0.8 ms in measured traces; more is waiting
 HANDOVER_NS = 1_000_000
 # columns: start and length in us, then
@@ -278,7 +280,9 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
     trace.ranges = Calls(start[marks], end[marks], threads(columns, columns.ranges)[marks], 0 * at, at, words)
     found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
     found.sort(key=lambda r: r.start)
-    trace.steps = device_steps(trace, [r for r in found if _STEP_RE.fullmatch(r.name)])
+    steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
+    # one step of a server is the whole record, which says nothing of steps
+    trace.steps = device_steps(trace, steps if len(steps) > 1 or any("#" in r.name for r in steps) else [])
     trace.optimizer = [r for r in found if r.name.startswith("Optimizer.step#")]
     loads = [
         r for r in found
