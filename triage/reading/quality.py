@@ -65,7 +65,11 @@ def _impossible(table: Table) -> list[Quality]:
             count, shown = int(bad.sum()), show(float(column.values[first]), unit)
             figures = f"{count} of {len(table)} {'figure is' if count == 1 else 'figures are'} {why}"
             at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
-            said = f"{label[:80]} is {shown}, {why}" if len(table) == 1 else f"{label[:80]}: {figures} (first: {shown}, {at})"
+            said = (
+                f"{label[:80]} is {shown}, {why}"
+                if len(table) == 1
+                else f"{label[:80]}: {figures} (first: {shown}, {at})"
+            )
             out.append(Quality("impossible-value", f"{said}; treated as missing", first))
         column.values = np.where(bad, np.nan, column.values)
     return out

@@ -153,7 +153,7 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
     if damaged:
         table.remark(
             "damaged-timestamps",
-            f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {start[0]!s}), so they "
+            f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {start[0]}), so they "
             "have no duration: use the file that the profiler wrote",
         )
     if np.isfinite(values).any():
