@@ -1,4 +1,4 @@
-"""A damaged export is refused or remarked, never read as something else: one seed of what `make hard` does twenty times."""
+"""A damaged export is refused or remarked, never read as something else: part of what `make hard` does twenty times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from triage.ground.errors import TriageError
 from triage.reading import reader
 
 EXPORTS = damage.exports(SAMPLES)
-KINDS = damage.shared(EXPORTS)
+KINDS = damage.shared(EXPORTS, share=3)
 ROW = {"sm.throughput": 40.0, "gpu.time": 0.62, "l2.hit_rate": 71.5}
 
 

@@ -458,8 +458,25 @@ def test_stdout_closed_from_the_start() -> None:
     assert "Traceback" not in p.stderr
 
 
+# one process for all formats, since the choice of a console's letters is of the process
+EACH_FORMAT = """
+import os, sys
+import triage.commands.diagnose, triage.rendering.formats
+from triage.__main__ import main
+good, bad, *formats = sys.argv[1:]
+triage.diagnose(good)
+for fmt in formats:
+    if not os.fork():
+        for number, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{fmt}.{name}", os.O_WRONLY | os.O_CREAT), number)
+        sys.argv = ["triage", "diagnose", *([bad] if fmt == "refused" else [good, "-f", fmt])]
+        main()
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("fmt", [*FORMATS, ""])
+@posix
 @pytest.mark.parametrize(
     "env",
     [
@@ -469,22 +486,24 @@ def test_stdout_closed_from_the_start() -> None:
         {"TERM": "dumb"},
     ],
 )
-def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str], fmt: str) -> None:
+def test_consoles_that_cannot_show_it(tmp_path: Path, env: dict[str, str]) -> None:
     """Neither a report of some format, nor why there is none."""
-    path = tmp_path / "naïve 漢字.csv"
-    if fmt:
-        path.write_text(SAMPLE.read_text("utf-8").replace("Shadow", "漢字🙂é", 1) + "é🙂,fullscreen\n", "utf-8")
+    path, bad = tmp_path / "naïve 漢字.csv", tmp_path / "schön 漢字.csv"
+    path.write_text(SAMPLE.read_text("utf-8").replace("Shadow", "漢字🙂é", 1) + "é🙂,fullscreen\n", "utf-8")
     p = subprocess.run(
-        [*TRIAGE, "diagnose", str(path), *(["-f", fmt] if fmt else [])],
+        [sys.executable, "-c", EACH_FORMAT, str(path), str(bad), *FORMATS, "refused"],
         capture_output=True,
-        cwd=ROOT,
-        env={**os.environ, **env},
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         check=False,
     )
-    assert p.returncode == (0 if fmt else 2), p.stderr
-    assert bool(p.stdout) == bool(fmt)
-    assert b"Traceback" not in p.stderr
-    assert fmt or len(p.stderr.strip().splitlines()) == 1
+    assert p.returncode == 0, p.stderr
+    assert p.stdout.split() == [b"0"] * len(FORMATS) + [b"2"]
+    for fmt in (*FORMATS, "refused"):
+        out, err = ((tmp_path / f"{fmt}.{name}").read_bytes() for name in ("out", "err"))
+        assert bool(out) == (fmt != "refused"), fmt
+        assert b"Traceback" not in err, fmt
+        assert fmt != "refused" or len(err.strip().splitlines()) == 1
 
 
 @pytest.mark.slow

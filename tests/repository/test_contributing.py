@@ -149,13 +149,16 @@ def test_a_new_rule_is_reported(home: Path) -> None:
 
 
 def test_a_new_rule_with_a_new_cause_asks_no_other_file_to_follow(home: Path) -> None:
-    """The tests that look at all rules and causes, in a checkout where one of each is new."""
+    """The tests that look at all rules and causes, in a checkout where one of each is new.
+
+    Not the slow ones: those of thresholds hold of a new rule by the way its boundaries are found.
+    """
     files = (
         "rules/test_threshold_boundaries.py", "rules/test_minimum_values.py", "rulebook/test_causes.py", "rulebook/test_rulefile.py",
         "findings/test_guide.py", "findings/test_profiler_rules.py", "contracts/test_code_names_no_rule.py",
     )  # fmt: skip
     p = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *(f"tests/{f}" for f in files)],
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", *(f"tests/{f}" for f in files)],
         capture_output=True, text=True, cwd=home, check=False,
     )  # fmt: skip
     assert p.returncode == 0, p.stdout[-3000:]
