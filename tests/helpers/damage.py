@@ -359,17 +359,16 @@ def exports(*roots: Path) -> list[fuzzing.Seed]:
     return [s for root in roots for s in fuzzing.seeds(root)]
 
 
-def shared(seeds: list[fuzzing.Seed], share: int) -> dict[str, tuple[Damage, ...]]:
-    """Label -> kinds of damage for each export, of which one in `share`; those that begin alike, as of one tool, share further."""
+def shared(seeds: list[fuzzing.Seed], share: int, most: int) -> dict[str, tuple[Damage, ...]]:
+    """Label -> kinds of damage, one in `share`, for so many of the exports that begin alike, as of one tool."""
     alike: dict[bytes, list[str]] = {}
     for seed in seeds:
         head = seed.files.get(seed.main, seed.label.encode()).partition(b"\n")[0]
         alike.setdefault(head, []).append(seed.label)
-    every = {labels[0]: max(share, min(7, len(labels) // 2)) for labels in alike.values()}
     return {
-        label: tuple(kind for k, kind in enumerate(KINDS) if (k + at) % every[labels[0]] == 0)
+        label: KINDS[at % share :: share]
         for first, labels in enumerate(alike.values())
-        for at, label in enumerate(labels, first)
+        for at, label in enumerate(labels[:most], first)
     }
 
 
