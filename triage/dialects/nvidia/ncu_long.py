@@ -71,28 +71,20 @@ def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:
 
 
 def decimal_style(
-    source: Source, texts: list[str], separator: str, wanted: str, others: Iterable[str] = ()
+    source: Source, texts: list[str], separator: str, wanted: str, more: Iterable[str] = ()
 ) -> units.Style:
     """Number style of a file, raising UnknownUnit where it stays open; wanted: the user's choice.
 
-    others: further numbers of the file, which decide where `texts` do not. In a comma-delimited export and on the console
-    `1,024` is a thousand: the tool prints two decimals.
+    more: numbers that decide where `texts` do not. Behind commas and on the console `1,024` is a thousand: of two decimals.
     """
     if wanted:
         return "eu" if wanted in ("comma", "eu", ",") else "us"
     us, eu, doubt = units.evidence(texts)
     if not us and not eu and doubt:
-        us, eu, _ = units.evidence(others)
-        if bool(us) != bool(eu):
-            return "us" if us else "eu"
-        if "," in doubt and separator in (",", ""):
-            return "us"
+        us, eu, _ = units.evidence(more)
+        if bool(us) != bool(eu) or ("," in doubt and separator in (",", "")):
+            return "eu" if eu and not us else "us"
     return units.style(texts, f"{source.path}: ")
-
-
-def _all_shown(frame: pd.DataFrame) -> list[str]:
-    """Distinct values of a frame, of metrics that are not read as well."""
-    return sorted({str(v) for v in frame["value"].unique()}) if "value" in frame else []
 
 
 def number(text: str, style: units.Style, additive: bool = False) -> float:
@@ -204,7 +196,8 @@ def _metrics(
     use = np.flatnonzero(which >= 0)
     value, texts = codes(frame.iloc[use] if len(use) < len(frame) else frame, "value")
     shown = sorted({texts[i] for i in np.unique(value)}) if len(use) else []
-    style = decimal_style(table.files[0], shown, separator, decimal, _all_shown(frame)) if shown else "us"
+    others = map(str, frame["value"].unique())
+    style = decimal_style(table.files[0], shown, separator, decimal, others) if shown else "us"
     ncu_implied.damaged_numbers(table, shown)
     parsed = np.array([number(t, style) for t in texts] or [np.nan])
     listed = np.array([";" in t for t in texts] or [False])
