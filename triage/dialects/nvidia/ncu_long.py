@@ -82,10 +82,8 @@ def decimal_style(
     us, eu, doubt = units.evidence(texts)
     if not us and not eu and doubt:
         us, eu, _ = units.evidence(more)
-        if bool(us) != bool(eu):
-            return "us" if us else "eu"
-        if "," in doubt and separator in (",", ""):
-            return "us"
+        if bool(us) != bool(eu) or ("," in doubt and separator in (",", "")):
+            return "eu" if eu and not us else "us"
     return units.style(texts, f"{source.path}: ")
 
 
