@@ -257,7 +257,7 @@ def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> di
     cpu = np.fmax.reduce(threads) if threads else None
     gpu = numbers[frame["gpu.time"]] if "gpu.time" in frame else None
     # the profiler writes ms
-    found = pacing.pacing(numbers[whole] * 1e6, *(None if side is None else side * 1e6 for side in (gpu, cpu)))
+    found = pacing.pacing(numbers[whole] * 1e6, None if gpu is None else gpu * 1e6, None if cpu is None else cpu * 1e6)
     facts = {}
     for metric, value in found.items():
         facts[metric] = np.full(len(table), np.nan)
