@@ -151,7 +151,7 @@ def test_presents_without_gpu_times_ask_for_them_alone(tmp_path: Path) -> None:
     file = tmp_path / "p.csv"
     file.write_text("Application,ProcessID,SwapChainAddress,FrameTime,CPUBusy\n" + "a.exe,1,0x1,16,4\n" * 120)
     document = api.diagnose(file).to_dict()
-    assert {b["collect"] for b in document["blind_spots"]} == {"record with GPU tracking on (1.x: --track_gpu)"}
+    assert {b["collect"] for b in document["blind_spots"]} == {"record with PresentMon 2.x, or 1.9 with -track_gpu"}
     assert any("1 % low 16 ms (62 fps), none stutters" in q["message"] for q in document["quality"])
 
 
