@@ -93,7 +93,8 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        table = CauseTable(view.size, self.is_limit & (setting(view).get("work") != "compute"))
+        of_frame = setting(view).get("work") == "graphics"
+        table = CauseTable(view.size, self.is_limit & of_frame, of_frame)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
             if cause < 0:
@@ -176,10 +177,10 @@ class Row:
 
 
 class CauseTable:
-    """All causes that fired on the workloads of a view, by their number."""
+    """All causes that fired on the workloads of a view, by their number. limits: rules that state a busy unit alone."""
 
-    def __init__(self, size: int, limits: Masks) -> None:
-        self.size, self.limits = size, limits
+    def __init__(self, size: int, limits: Masks, of_frame: bool) -> None:
+        self.size, self.limits, self.of_frame = size, limits, of_frame
         self.rows: dict[int, Row] = {}
 
     def enter(

@@ -48,7 +48,8 @@ class Causes:
             return not self.d.cause_index.verdict[code], None
         i = 0 if workload < 0 else self.place[part.number][workload]
         at, by = slice(i, i + 1), int(row.by[i])
-        leads = row.root(at) if workload < 0 else self.d.cause_index.may_lead(row, at)
+        # a frame has hundreds of passes: what is too little to be named is no root there
+        leads = self.d.cause_index.may_lead(row, at) if known.of_frame and workload >= 0 else row.root(at)
         return bool(leads[0]) and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:

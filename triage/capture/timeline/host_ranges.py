@@ -8,8 +8,8 @@ from triage.capture.arrays import Indices
 from triage.capture.timeline.gaps import Gaps
 from triage.capture.trace_nouns import API, HOST, Calls, Trace
 
-MOST = 3  # names in a sentence
-LEAST_SHARE = 0.05  # heuristic: of the host's idle time; what is less explains nothing
+MAX_NAMED = 3  # names in a sentence
+MIN_SHARE = 0.05  # heuristic: of the host's idle time; what is less explains nothing
 
 
 def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> list[tuple[str, int]]:
@@ -29,8 +29,8 @@ def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> list[tuple[s
     rows = _innermost(ranges, np.unique(trace.calls.thread[call[call >= 0]]))
     inside = np.interp(ranges.end[rows], times, upto) - np.interp(ranges.start[rows], times, upto)
     total = np.bincount(ranges.name[rows], inside, len(ranges.names))
-    longest = np.argsort(-total, kind="stable")[:MOST]
-    return [(ranges.names[i], int(total[i])) for i in longest if total[i] >= max(LEAST_SHARE * reached[-1], 1)]
+    longest = np.argsort(-total, kind="stable")[:MAX_NAMED]
+    return [(ranges.names[i], int(total[i])) for i in longest if total[i] >= max(MIN_SHARE * reached[-1], 1)]
 
 
 def _innermost(ranges: Calls, threads: Indices) -> Indices:
