@@ -61,10 +61,9 @@ def test_an_event_list_that_nothing_reads_is_named(tmp_path: Path) -> None:
 def test_one_share_in_all_launches_of_many_kernels_is_no_measurement() -> None:
     names = np.array([f"kernel {i % 6}" for i in range(60)], dtype=object)
     same, varied = np.full(60, 0.12), np.linspace(0.1, 0.2, 60)
-    columns = {
-        m: Column(v.copy(), m)
-        for m, v in {"l2.hit_rate": same, "l1tex.hit_rate": varied, "occupancy.theoretical": same}.items()
-    }
+    grids = np.arange(60.0) % 6
+    figures = {"l2.hit_rate": same, "l1tex.hit_rate": varied, "occupancy.theoretical": same, "launch.grid_size": grids}
+    columns = {m: Column(v.copy(), m) for m, v in figures.items()}
     table = Table("test", [], names, columns)
     (text,) = [q.message for q in quality.check(table) if q.check == "constant"]
     assert "L2 hit rate (12 %); treated as missing" in text

@@ -122,8 +122,11 @@ def _no_room(table: Table) -> list[Quality]:
 
 
 def _constant(table: Table) -> list[Quality]:
-    """One measured share in all launches of many kernels is no measurement of any of them: make it missing."""
-    if len(table) < MANY_LAUNCHES or len(set(table.names.tolist())) < MANY_KERNELS:
+    """One measured share in all launches of many kernels and sizes is no measurement of any of them: make it missing."""
+    grid = table.columns.get("launch.grid_size")
+    if grid is None or len(table) < MANY_LAUNCHES:
+        return []
+    if min(len(set(kinds.tolist())) for kinds in (table.names, grid.values)) < MANY_KERNELS:
         return []
     out: list[str] = []
     for name, column in table.columns.items():
