@@ -158,7 +158,7 @@ def _points(share: float) -> str:
     # a change without a size has no direction
     text = f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
     if text == "-100.0" and share > -1:  # what ran took some time: the digits that tell how much
-        text = f"{points:.{-math.floor(math.log10(max(100 + points, 1e-6)))}f}"
+        text = f"{points:.{-math.floor(math.log10(max(100 + points, 1e-6)) + 1e-6)}f}"
     return text.replace("-", "\u2212") if points < 0 else text
 
 
