@@ -41,6 +41,12 @@ def test_gaps_of_a_list_are_time_that_nobody_explains(tmp_path: Path) -> None:
     assert "50 % idle (reason not in the capture)" in run("diagnose", path, "-f", "markdown").stdout
 
 
+def test_idle_time_without_a_reason_comes_before_smaller_items(tmp_path: Path) -> None:
+    path = listed(tmp_path / "gaps.csv", [(k * 4 * MS, MS, "step") for k in range(100)])
+    path.write_text(path.read_text().replace(",864,1,1,", ",4,1,1,"))
+    assert "First find why the GPU idles; then " in " ".join(run("diagnose", path, "-f", "markdown").stdout.split())
+
+
 def test_many_small_copies_of_a_list_are_named(tmp_path: Path) -> None:
     rows = []
     for step in range(20):

@@ -35,7 +35,7 @@ COUNTERS = {
     "by_smem": "launch__occupancy_limit_shared_mem", "by_warps": "launch__occupancy_limit_warps",
     "threads": "smsp__thread_inst_executed_per_inst_executed.ratio", "pred_on": "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
     "executed": "smsp__inst_executed.sum", "issued": "smsp__inst_issued.sum", "eligible": "smsp__warps_eligible.avg.per_cycle_active",
-    "cycles": "sm__cycles_elapsed.max", "sm_cycles": "sm__cycles_active.avg", "sm_cycles_max": "sm__cycles_active.max",
+    "cycles": "sm__cycles_elapsed.max", "clock": "gpc__cycles_elapsed.avg.per_second", "sm_cycles": "sm__cycles_active.avg", "sm_cycles_max": "sm__cycles_active.max",
     "smsp_cycles": "smsp__cycles_active.avg", "smsp_cycles_max": "smsp__cycles_active.max",
     "wavefronts": "l1tex__data_pipe_lsu_wavefronts" + E, "lsuin": "l1tex__lsuin_requests" + E, "writeback": "l1tex__lsu_writeback_active" + E,
     "shared_wf": "l1tex__data_pipe_lsu_wavefronts_mem_shared" + E, "fill": "l1tex__m_xbar2l1tex_read_sectors" + E,
@@ -146,6 +146,8 @@ def _unit(counter: str) -> str:
         return "%"
     if "time_duration" in counter:
         return "ns"
+    if "per_second" in counter:
+        return "cycle/second"
     return "byte" if "bytes_read" in counter or "bytes_write" in counter or "mem_per_block" in counter else ""
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.cases.guide_kernels import Patient, patient, write
 from triage.diagnosis.diagnosing import Diagnoser
 from triage.products.compare.comparing import compare
+from triage.products.compare.explanations import Move, reading
+from triage.products.noise import SAME
 from triage.products.settings import Settings
 
 BASE = {
@@ -68,3 +70,25 @@ def test_another_shape_and_another_gpu_are_said(doctor: Diagnoser, tmp_path: Pat
     assert any(r.startswith("launch shape (groups, threads):") for r in pair)
     assert whole == ["different GPUs (A100 SXM4 80GB before, H100 SXM5 80GB after): the change includes the hardware"]
     assert remarks(doctor, tmp_path, a(), a())[1] == []
+
+
+def test_a_change_that_the_clock_hides_is_said_in_cycles(doctor: Diagnoser, tmp_path: Path) -> None:
+    settings = Settings()
+    sides = a(clock=2e9), a(cycles=360_000, sm_cycles=356_000, clock=1.8e9)
+    read = [settings.read(str(write(tmp_path / f"{i}.csv", p))) for i, p in enumerate(sides)]
+    doc = compare(*(doctor.diagnose([c]) for c in read))
+    (said,) = (e for k in doc["kinds"] for e in k["evidence"] if e.startswith("SM clock"))
+    assert said.endswith("in cycles \u221210.0 %, beyond noise: the clock hides a change")
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (6e7, "higher issue rate in the same time, the same instructions"),
+        (9e7, "higher issue rate in the same time: more instructions"),
+    ],
+)
+def test_a_higher_issue_rate_is_no_count_of_instructions(after: float, words: str) -> None:
+    first, second = {"inst.executed": 6e7}, {"inst.executed": after}
+    assert reading(Move("sm.issue_per_active", 0.19, 0.21, SAME, first, second))[0] == words
+    assert reading(Move("sm.issue_per_active", 0.19, 0.21, SAME, {}, {}))[0] == "higher issue rate in the same time"

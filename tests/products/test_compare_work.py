@@ -143,6 +143,7 @@ def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
 
 def test_no_percentage_above_999() -> None:
     assert (signed(6.214), signed(12.4), signed(2000.0)) == ("+621.4 %", "13.4x", "2,001x")
+    assert (signed(-0.99995), signed(-1.0)) == ("\u221299.995 %", "\u2212100.0 %")
     assert spread(0.5, 1e9) == "+50.0 % to over 1,000x"
 
 

@@ -56,3 +56,28 @@ def test_an_event_list_that_nothing_reads_is_named(tmp_path: Path) -> None:
     assert [q.message for q in capture.quality if q.check == "events"] == [
         f"--events {events} was not read: exports of this kind (generic) have no event list of their own"
     ]
+
+
+def test_one_share_in_all_launches_of_many_kernels_is_no_measurement() -> None:
+    names = np.array([f"kernel {i % 6}" for i in range(60)], dtype=object)
+    same, varied = np.full(60, 0.12), np.linspace(0.1, 0.2, 60)
+    grids = np.arange(60.0) % 6
+    figures = {"l2.hit_rate": same, "l1tex.hit_rate": varied, "occupancy.theoretical": same, "launch.grid_size": grids}
+    columns = {m: Column(v.copy(), m) for m, v in figures.items()}
+    table = Table("test", [], names, columns)
+    (text,) = [q.message for q in quality.check(table) if q.check == "constant"]
+    assert "L2 hit rate (12 %); treated as missing" in text
+    assert np.isnan(table.columns["l2.hit_rate"].values).all()
+    assert np.isfinite(table.columns["l1tex.hit_rate"].values).all()
+    assert np.isfinite(table.columns["occupancy.theoretical"].values).all()
+
+
+@pytest.mark.parametrize(("registers", "held"), [(3.0, 1.0), (0.0, float("nan"))])
+def test_the_resource_without_room_holds_the_one_group_that_ran(registers: float, held: float) -> None:
+    figures = {"occupancy.limit_shared": 0.0, "occupancy.limit_registers": registers, "occupancy.theoretical": 0.0}
+    table = Table(
+        "test", [], np.array(["gemm"], dtype=object), {m: Column(np.array([v]), m) for m, v in figures.items()}
+    )
+    quality.check(table)
+    np.testing.assert_equal(table.columns["occupancy.limit_shared"].values, [held])
+    assert np.isnan(table.columns["occupancy.theoretical"].values).all()

@@ -56,7 +56,8 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
         if is_insignificant(first):
             return f"{text}. Nothing significant to fix; small items: {share}."
-        return f"{text}, ~{share} recoverable. Start with {lower_first(first['title'])}{_place(first)}."
+        begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
+        return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}."
     if found and not saved and found[0]["alone_ns"]:
         return f"{text}. {found[0]['title']}: {show(found[0]['alone_ns'], 'ns')}, once per run."
     if saved and not accepted and not doc["todo"]:  # filters left nothing of the list
@@ -67,6 +68,13 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
     if not found:
         text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."
+
+
+def _dark(doc: Result) -> float:
+    """Share of the time that is idle for a reason that was not recorded; 0 where that is little."""
+    t = timeline(doc["frame"])
+    share = sum(i["share"] for i in t["idle"] if i["cause"] == "unknown") if t else 0.0
+    return share if share >= MIN_UNDIAGNOSED_SHARE else 0.0
 
 
 def _without_items(doc: Result) -> str:

@@ -26,6 +26,8 @@ ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no mo
 TINY = 1e-9
 OWN = 0.1  # of device time, from which on the profiler is part of what it shows
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
+MANY_LAUNCHES, MANY_KERNELS = 50, 5  # from which on one value of a measured share in all of them is no measurement
+SET_BY_LAUNCH = ("launch.", "occupancy.", "device.", "registers")  # and not measured
 MAX_REMARKS = 20  # remarks of one kind that name their row; the rest is counted
 
 
@@ -33,7 +35,7 @@ def check(table: Table) -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns."""
     # Absurd figures first: one of them would make every maximum below meaningless.
     found: list[Quality] = []
-    for test in (_impossible, _no_room, _zero_stalls, _no_time, _short_ranges, _locked_clock):
+    for test in (_impossible, _no_room, _zero_stalls, _constant, _no_time, _short_ranges, _locked_clock):
         found += test(table)
     return found
 
@@ -105,14 +107,44 @@ def _no_room(table: Table) -> list[Quality]:
     bad: Masks = np.any([c.values == 0 for c in limits], axis=0) if limits else np.zeros(len(table), dtype=bool)
     if not bad.any():
         return []
+    # the one resource without room is the one that runs out: what ran is one group of it
+    allowed = [c for m, c in table.columns.items() if m.startswith("occupancy.limit_")]
+    one = (np.sum([c.values == 0 for c in allowed], axis=0) == 1) & np.any([c.values > 0 for c in allowed], axis=0)
     waves = table.columns.get("launch.waves")  # 0 by itself is a small grid, rounded
     for column in [*limits, waves] if waves else limits:
-        column.values = np.where(bad & (column.values == 0), np.nan, column.values)
+        least = np.where(one, 1.0, np.nan) if any(column is c for c in allowed) else np.nan
+        column.values = np.where(bad & (column.values == 0), least, column.values)
     first = int(np.argmax(bad))
     where = f"first: {str(table.names[first])[:80]}, line {_line(table, limits[0], first)}"
     some = f"{int(bad.sum())} of {plural(len(table), 'launch')}"
-    said = f"the profiler's occupancy of {some} that ran is 0 groups per SM ({where}); treated as missing"
+    said = f"the profiler's occupancy of {some} that ran is 0 groups per SM ({where}); treated as missing{', as 1 where one resource has no room' if (bad & one).any() else ''}"
     return [Quality("impossible-value", said, first)]
+
+
+def _constant(table: Table) -> list[Quality]:
+    """One measured share in all launches of many kernels and sizes is no measurement of any of them: make it missing."""
+    grid = table.columns.get("launch.grid_size")
+    if grid is None or len(table) < MANY_LAUNCHES:
+        return []
+    if min(len(set(kinds.tolist())) for kinds in (table.names, grid.values)) < MANY_KERNELS:
+        return []
+    out: list[str] = []
+    for name, column in table.columns.items():
+        if (
+            column.inputs
+            or not schema.known(name)
+            or schema.get(name).unit != "ratio"
+            or name.startswith(SET_BY_LAUNCH)
+        ):
+            continue
+        low, high = column.values.min(), column.values.max()
+        if low == high and 0 < low < 1:  # NaN is no value
+            column.values = np.full(len(table), np.nan)
+            out.append(f"{schema.get(name).label} ({percent(float(low))})")
+    if not out:
+        return []
+    said = f"the same in all {len(table):,} launches of different kernels, so not measured: {', '.join(out)}; treated as missing"
+    return [Quality("constant", said)]
 
 
 def _zero_stalls(table: Table) -> list[Quality]:

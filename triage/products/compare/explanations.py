@@ -15,6 +15,7 @@ from triage.products.noise import FASTER, SLOWER
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
 TIME = "gpu.time"
+INSTRUCTIONS = "inst.executed"
 SAME_WORK = 0.1  # heuristic: two replays of one kernel differ by less
 SHARE = 0.02  # nor has another counter that moves by less than this part of itself
 # Both lists in the order in which a sentence names one: the usual metric first.
@@ -55,6 +56,13 @@ class Move:
             return ""
         ratio = self.after * self.second[TIME] / (self.before * self.first[TIME])
         return "same" if abs(ratio - 1) <= SAME_WORK else "less" if ratio < 1 else "more"
+
+    def instructions(self) -> str:
+        """How the instructions changed: "fewer", "more", "the same"; "" where they are not counted."""
+        before, after = self.first.get(INSTRUCTIONS, 0.0), self.second.get(INSTRUCTIONS, 0.0)
+        if before <= 0 or after <= 0:
+            return ""
+        return "the same" if abs(after / before - 1) <= SHARE else "fewer" if after < before else "more"
 
     def issue(self) -> str:
         """The issue-rate metric that rose, "" when none is known to."""
@@ -109,13 +117,17 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
 
 
 def _issue(m: Move) -> tuple[str, Sense]:
+    # the rate is per cycle: beside another clock or other idle SMs it says nothing of the number of instructions
+    counted = m.instructions()
     if m.up:
+        more = ": more instructions" if counted in ("", "more") else f", {counted} instructions"
         return {
             FASTER: ("fewer idle issue slots", "good"),
-            SLOWER: ("higher issue rate over more time: more instructions", "bad"),
-        }.get(m.verdict, ("higher issue rate in the same time: more instructions", ""))
+            SLOWER: (f"higher issue rate over more time{more}", "bad" if counted in ("", "more") else ""),
+        }.get(m.verdict, (f"higher issue rate in the same time{more if counted else ''}", ""))
     if m.verdict == FASTER:
-        return "fewer instructions: lower issue rate in less time", "good"
+        fewer = "fewer instructions: " if counted in ("", "fewer") else ""
+        return f"{fewer}lower issue rate in less time", "good"
     return "lower issue rate: more stalls", "bad" if m.verdict == SLOWER else ""
 
 

@@ -21,7 +21,7 @@ from triage.products.compare.match import Pairs
 from triage.products.compare.side import SHAPE, Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed
 from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
-from triage.products.noise import FASTER, SLOWER, student
+from triage.products.noise import FASTER, SAME, SLOWER, student
 from triage.rendering.escape import short
 
 DRIVER = "driver"  # as dialects name its version
@@ -84,7 +84,7 @@ def kinds(
     versions = _versions(d)
     hardware = [*_devices(d), *filter(None, [versions.pop(DRIVER, "")])]
     for m in CLOCKS:
-        hardware += _clock(m, sides, pairs)
+        hardware += _clock(m, sides, pairs, verdicts, frame)
         method += _locked(m, sides)
     hardware += _temperature(sides, pairs) if hardware or not clocked else []
     shared = _shared(facts)
@@ -161,12 +161,23 @@ def _ratio(sides: tuple[Side, Side], pairs: Pairs, metric: str) -> Floats:
     return ratio
 
 
-def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
+def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, frame: Judged) -> list[str]:
+    """Another clock, with what the change is in the SM's cycles: the verdict is of the time, which a clock can hide."""
     before, after = _both(sides, pairs, metric)
     known = np.isfinite(before) & np.isfinite(after) & (before > 0)
     if not known.any() or abs(float(np.median(after[known] / before[known])) - 1) <= CLOCK:
         return []
-    return [f"{_medians(metric, before[known], after[known])}; times are compared in cycles"]
+    text = _medians(metric, before[known], after[known])
+    if metric != CLOCKS[0]:
+        return [text]
+    first, second = (
+        float(np.nansum(t[known] * f[known])) for t, f in ((verdicts.before_ns, before), (verdicts.after_ns, after))
+    )
+    if not (first and second):
+        return [text]
+    change = second / first - 1
+    hides = frame["verdict"] == SAME and abs(change) > (frame["noise"] or 0.0)
+    return [f"{text}; in cycles {signed(change)}{', beyond noise: the clock hides a change' if hides else ''}"]
 
 
 def _temperature(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:

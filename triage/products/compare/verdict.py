@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -156,6 +157,8 @@ def _points(share: float) -> str:
     points = share * 100
     # a change without a size has no direction
     text = f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
+    if text == "-100.0" and share > -1:  # what ran took some time: the digits that tell how much
+        text = f"{points:.{-math.floor(math.log10(max(100 + points, 1e-6)) + 1e-6)}f}"
     return text.replace("-", "\u2212") if points < 0 else text
 
 

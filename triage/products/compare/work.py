@@ -77,7 +77,7 @@ def work(
         "ratio": ratio,
         "weighted": number(weighted, 4),
         "unequal": unequal,
-        "window": window,
+        "window": None if window is None else number(window, 4),
         "per_iteration": _per_iteration(loops, limits) if alike else None,
         "per_launch": _per_launch(sides, pairs, verdicts) if unequal and launches else None,
         "per_unit": number(window / ratio - 1) if unequal and not launches and window and ratio else None,
@@ -183,7 +183,7 @@ def _window(d: tuple[Diagnosis, Diagnosis]) -> float | None:
             for c in (p.capture for p in side.parts)
         ]
         lengths.append(median(times) if times else 0.0)
-    return number(lengths[1] / lengths[0], 4) if all(lengths) else None
+    return lengths[1] / lengths[0] if all(lengths) else None
 
 
 def _per_iteration(loops: list[list[Iterations]], limits: Limits) -> Rate:
