@@ -219,3 +219,8 @@ class CauseTable:
         for cause in out:
             out += [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == cause and c not in out]
         return out[:MAX_CHAIN]
+
+    def line(self, leader: int, i: int) -> list[int]:
+        """The longest line of the i-th workload's causes from its root on, each a direct effect of the one before it."""
+        effects = [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == leader]
+        return [leader, *max((self.line(c, i) for c in effects), key=len, default=[])][:MAX_CHAIN]
