@@ -57,6 +57,22 @@ def test_bytes_per_pixel_stand_beside_the_least(tmp_path: Path) -> None:
     assert lighting["bytes_per_pixel"] == 35 and lighting["least_bytes_per_pixel"] == 8
 
 
+@pytest.mark.parametrize(("raster", "roots"), [("20", ["culled-primitives"]), ("90", ["small-triangles"])])
+def test_culling_comes_first_unless_the_rasteriser_is_full(raster: str, roots: list[str], tmp_path: Path) -> None:
+    text = f"""name,path,kind,gpu.time [ms],prims.input,prims.rasterized,pixels.shaded,pes.throughput [%],raster.throughput [%],sm.throughput [%]
+Frame,,marker,10,,,,,,
+Meshlets,Frame,marker,5,,,,,,
+Rocks,Frame/Meshlets,geometry,3,41000000,4500000,2500000,80,{raster},20
+Trees,Frame/Meshlets,geometry,2,30000000,3500000,1500000,80,{raster},20
+Other,Frame,compute,5,,,,,,80
+"""
+    found = document(tmp_path, text)
+    assert [t["cause"] for t in found["todo"]][:1] == roots
+    chain = [x["cause"] for x in found["todo"][0]["chain"]]
+    assert chain == ["culled-primitives", "raster-bound"] if raster == "20" else "culled-primitives" not in chain
+    assert ("dense-geometry" in {f["name"] for f in found["findings"]}) == (raster == "90")
+
+
 @settings(deadline=None, max_examples=30)
 @given(
     st.lists(

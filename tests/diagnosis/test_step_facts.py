@@ -9,6 +9,7 @@ from triage.capture.timeline.device_steps import device_steps
 from triage.capture.timeline.trace_model import build
 from triage.capture.trace_nouns import KERNEL, LAUNCH, LOAD, Calls, Operations, Step, Trace
 from triage.diagnosis.step_facts import step_facts
+from triage.rendering.timeline_phrases import steps
 
 US = 1000
 
@@ -39,6 +40,16 @@ def test_the_longest_step_is_named_with_what_it_loads() -> None:
     found = step_facts(trace, 450_000)
     assert found["steps.variance"][0] == 2.5 and found["steps.loading"][0] == 0.2
     assert "ProfilerStep#3 250 µs, median 100 µs" in found["steps.variance"][1]
+
+
+def test_a_first_step_that_may_have_been_longer_is_not_compared() -> None:
+    def said(*ns: int) -> str:
+        return steps([{"capture": "a", "name": f"#{i}", "ns": n * US} for i, n in enumerate(ns)])
+
+    assert said(40, 20, 30).endswith("median 25 µs after the first, slowest #0 40 µs")
+    assert said(20, 20, 30).endswith("median 25 µs after the first, slowest of these #2 30 µs")
+    assert said(20, 20, 20).endswith("median 20 µs after the first, none of these slower")
+    assert said(20) == "1 step on the device: #0 20 µs"
 
 
 def test_two_steps_have_no_usual_one() -> None:

@@ -17,7 +17,7 @@ from tests.helpers.reports import text
 from triage import api
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Item
-from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex
+from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex, CauseTable, Row
 from triage.diagnosis.todo import _left_by
 from triage.document.todo_items import item_title
 from triage.ground.limiters import LEVELS, level
@@ -187,3 +187,12 @@ def test_kernels_that_an_item_of_the_frame_replaces_save_only_what_it_leaves() -
     left = _left_by(done, item, [part])  # type: ignore[list-item]
     assert (round(left.saved_ns, 9), left.after, left.alone_ns) == (1.0, 7, 10.0)
     assert _left_by(replace(done, cause=8), item, [part]) is item  # type: ignore[list-item]
+
+
+def test_a_line_of_causes_has_no_siblings() -> None:
+    """0 explains 1 and 2, and 2 explains 3: 1 causes neither of the others."""
+    table = CauseTable(1, np.zeros(1, dtype=bool), of_frame=True)
+    for cause, by in enumerate((-1, 0, 0, 2)):
+        row = table.rows[cause] = Row.blank(1)
+        row.fired[0], row.by[0] = True, by
+    assert table.line(0, 0) == [0, 2, 3] and table.chain(0, 0) == [0, 1, 2, 3]

@@ -102,3 +102,14 @@ def test_times_of_the_verdicts_add_up(sample: str) -> None:
     times = result["frame"]["time_by_verdict"]
     assert tuple(times) == VERDICT_CLASSES
     assert sum(times.values()) == pytest.approx(sum(w["self_ns"] or 0 for w in result["workloads"]), rel=1e-6)
+
+
+def test_only_copies_over_the_bus_are_what_its_item_is_about(tmp_path: Path) -> None:
+    file = tmp_path / "sum.csv"
+    rows = "60%,600ms,45,13ms,12ms,14ms,[CUDA memcpy HtoD]\n20%,200ms,45,4ms,4ms,4ms,[CUDA memcpy DtoD]\n20%,200ms,1,200ms,200ms,200ms,k(int)\n"
+    file.write_text(f"==9== Profiling result:\nTime(%),Time,Calls,Avg,Min,Max,Name\n{rows}")
+    found = diagnose(file)
+    assert [t["cause"] for t in found["todo"]] == ["bus-traffic"]
+    assert {w["name"]: w["verdict_class"] for w in found["workloads"]} == {
+        "[CUDA memcpy HtoD]": "suspect", "[CUDA memcpy DtoD]": "not-diagnosed", "k(int)": "not-diagnosed",
+    }  # fmt: skip

@@ -128,7 +128,7 @@ DERIVATIONS = (
         optional=("pixels.shaded", "pixels.passed", "pixels.failed_late", "pixels.failed_early", "invocations.ps"),
         ask=("pixels.shaded",),
     ),
-    Derivation("pixels.per_primitive", "pixels covered / primitives drawn", over, ("pixels.covered", "prims.drawn")),
+    Derivation("pixels.per_primitive", "pixels covered / primitives counted", over, ("pixels.covered", "prims.drawn")),
     Derivation(
         "prims.drawn",
         "primitives rasterised, else primitives in minus culled ones",

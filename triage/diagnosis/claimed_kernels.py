@@ -11,7 +11,7 @@ from triage.capture.arrays import Codes, Masks
 from triage.capture.capture import Capture
 from triage.capture.trace_nouns import COPY, FROM_DEVICE, TO_DEVICE, Operator, Trace
 from triage.devices import Peaks
-from triage.diagnosis import kernel_facts, operator_facts
+from triage.diagnosis import frame_copies, kernel_facts, operator_facts
 from triage.diagnosis.operator_roofs import PRODUCTS, is_slow, roof_share
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
 from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT
@@ -41,9 +41,6 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
             claimed = np.isin(kernels, sorted(mine))
             claims[int(index.of_rule[rule])] = claimed
             verdict[claimed & (verdict == NOT_DIAGNOSED)] = SUSPECT if index.is_suspect[rule] else FIX
-    # copies have no counters of their own: those that an item is about are suspects like it
-    if any(index.of_copies[rule] for rule in roots.values()):
-        verdict[(capture.kinds == "copy") & (verdict == NOT_DIAGNOSED)] = SUSPECT
     return claims
 
 
@@ -101,7 +98,10 @@ def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
     """The same of captures without operators, which only names of kernels tell."""
     every = sorted(set(map(str, capture.names)))
     out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture).items()}
-    return out | {"frame.communication": frozenset(n for n in every if is_collective(n))}
+    return out | {
+        "frame.communication": frozenset(n for n in every if is_collective(n)),
+        "frame.bus_copies": frozenset(str(capture.names[i]) for i in frame_copies.bus_rows(capture)),
+    }
 
 
 def _mostly(mine: Iterable[Operator], every: Iterable[Operator]) -> frozenset[str]:

@@ -17,6 +17,12 @@ def facts(capture: Capture, total: float) -> Facts:
     """Facts of rule scope `frame`; {} for frames, for timelines, which have better facts, and without copies."""
     if capture.timeline is not None or capture.copying is None:
         return {}
-    rows = [i for i in np.flatnonzero(capture.copying).tolist() if _BUS.search(str(capture.names[i]))]
+    rows = bus_rows(capture)
     time = float(np.nan_to_num(capture.self_ns[rows]).sum())
     return {"frame.bus_copies": (time / total, "time of copies from or to the host / time of all kernels and copies")}
+
+
+def bus_rows(capture: Capture) -> list[int]:
+    """Copies from or to the host, by their names."""
+    copies = [] if capture.copying is None else np.flatnonzero(capture.copying).tolist()
+    return [i for i in copies if _BUS.search(str(capture.names[i]))]

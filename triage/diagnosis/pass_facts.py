@@ -14,6 +14,7 @@ from triage.ground.phrasing import first_of, whole_percent
 from triage.reading.pixel_account import THROWN, Account, accounts, column
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
+KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser minds their size, as rule GFX001 has it
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
 MAX_LISTED_PASSES = 3
 LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
@@ -30,6 +31,7 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> Facts:
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.covered")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return {}
+    prims = np.where((column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1), np.nan, prims)
     every, book = capture.passes, accounts(capture, capture.passes, view)
     found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:

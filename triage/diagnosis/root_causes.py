@@ -31,7 +31,6 @@ COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explain
 MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
 MIN_SUSPECT_SHARE = 0.05  # heuristic: a rate that explains less names nothing: single-pass copies show that much
 MAX_CHAIN = 4  # causes
-COPIES = frozenset(("timeline.bus_alone", "frame.bus_copies"))  # time of the copies between host and device themselves
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
 # whose fix was measured; the bound or the middle of the interval did worse.
 SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
@@ -88,7 +87,6 @@ class CauseIndex:
         # busy, unless both claim the same part of it
         self.of_idle = np.array([r.gain is not None and r.gain.scope == "idle" for r in book.rules] or [False])
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
-        self.of_copies = np.array([r.gain is not None and r.gain.time is not None and not COPIES.isdisjoint(r.gain.time.names) for r in book.rules] or [False])  # fmt: skip
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
@@ -219,3 +217,8 @@ class CauseTable:
         for cause in out:
             out += [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == cause and c not in out]
         return out[:MAX_CHAIN]
+
+    def line(self, leader: int, i: int) -> list[int]:
+        """The longest line of the i-th workload's causes from its root on, each a direct effect of the one before it."""
+        effects = [c for c, row in self.rows.items() if row.fired[i] and row.by[i] == leader]
+        return [leader, *max((self.line(c, i) for c in effects), key=len, default=[])][:MAX_CHAIN]

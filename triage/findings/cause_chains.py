@@ -53,9 +53,9 @@ class Causes:
         return bool(leads[0]) and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:
-        """The chain of an item's worst workload, root first, each cause with one number."""
+        """A line of causes of an item's worst workload, root first, each explained by the one before, with one number."""
         part, w = item.workloads[0]
-        codes = [item.cause] if w < 0 or w not in self.place[part] else self._chain(part, w)
+        codes = [item.cause] if w < 0 or w not in self.place[part] else self._line(part, w)
         best: dict[str, Finding] = {f.rule.cause: f}
         for x in found:  # findings come best first
             if (x.part, x.workload) == (part, w):
@@ -81,9 +81,9 @@ class Causes:
             rule, self.d.method, Lookup(rule, view, self.d.method), i, lambda metric: bare_origin(view, metric, i)
         )
 
-    def _chain(self, part: int, w: int) -> list[int]:
+    def _line(self, part: int, w: int) -> list[int]:
         leader = int(self.d.parts[part].leaders.cause[w])
-        return self._known(part).chain(leader, self.place[part][w])
+        return self._known(part).line(leader, self.place[part][w])
 
     def chain(self, part: int, w: int) -> list[str]:
         """Cause ids of a workload, its root first; consequences only where a finding is listed."""
@@ -92,7 +92,7 @@ class Causes:
             return []
         if w not in self.place[part]:
             return [self.names[leader]]
-        return [self.names[c] for c in self._chain(part, w)]
+        return [self.names[c] for c in self._known(part).chain(leader, self.place[part][w])]
 
 
 def _flag(metric: str) -> bool:

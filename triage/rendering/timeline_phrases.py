@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from triage.document.timeline_summary import length
 from triage.document.trace_entries import DeviceEntry, GapEntry, RankEntry, StepEntry
@@ -36,7 +37,10 @@ def device(d: DeviceEntry) -> str:
 
 
 def steps(entries: Sequence[StepEntry] | None) -> str:
-    """`5 steps on the device: median 21.3 ms, slowest ProfilerStep#4 51.4 ms`; "" without steps."""
+    """`5 steps on the device: median 21.3 ms after the first, slowest of these ProfilerStep#4 51.4 ms`; "" without steps.
+
+    A first step counts from its first work, since no earlier work tells when it began: it may have been longer.
+    """
     if not entries:
         return ""
     from statistics import median  # takes milliseconds to import, and only traces have steps
@@ -44,9 +48,11 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
     worst = max(entries, key=lambda e: e["ns"])
     if len(entries) == 1:
         return f"1 step on the device: {clean(worst['name'])} {time(worst['ns'])}"
-    usual = median(e["ns"] for e in entries)
-    slowest = f"slowest {clean(worst['name'])} {time(worst['ns'])}" if worst["ns"] > EVEN * usual else "none slower"
-    return f"{len(entries):,} steps on the device: median {time(usual)}, {slowest}"
+    later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
+    usual = median(e["ns"] for e in later)
+    slowest = f"slowest{' of these' * (worst in later)} {clean(worst['name'])} {time(worst['ns'])}"
+    slowest = slowest if worst["ns"] > EVEN * usual else "none of these slower"
+    return f"{len(entries):,} steps on the device: median {time(usual)} after the first, {slowest}"
 
 
 def ranks(entries: Sequence[RankEntry] | None) -> str:

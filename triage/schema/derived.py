@@ -14,8 +14,11 @@ TILER_UNITS: dict[str, str] = {
     "load_store.busy": "LOAD/STORE", "buffer_read.limiter": "BUFFER READ", "buffer_write.limiter": "BUFFER WRITE",
     "threadgroup_memory.limiter": "TILE MEMORY", "varying.busy": "VARYING", "tiler.busy": "TILER", "llc.limiter": "LLC",
     "mmu.limiter": "MMU", "alu.limiter": "ALU", "integer.limiter": "INT", "complex.limiter": "COMPLEX",
+    "l1.limiter": "L1", "instruction.limiter": "INSTRUCTION", "control_flow.limiter": "CONTROL FLOW",
+    "shaded_vertex.limiter": "VARYING", "shader_launch.limiter": "LAUNCH", "cull.limiter": "CULL",
 }  # fmt: skip
-SHADER_PIPES: dict[str, str] = {"alu.utilization": "ALU", "pipe.fma": "FMA", "pipe.xu": "SFU"}  # beside any of those
+# beside any of those that has no unit of that name
+SHADER_PIPES: dict[str, str] = {"alu.utilization": "ALU", "pipe.fma": "FMA", "pipe.xu": "SFU"}
 
 
 METRICS = (

@@ -111,6 +111,14 @@ def test_unlocked_folder_and_settings_are_remarked(tmp_path: Path) -> None:
     assert len(found) == 1 and "Unaltered" in found[0]
 
 
+def test_a_lock_to_boost_is_a_lock(tmp_path: Path) -> None:
+    shutil.copytree(DEMO / "BASE", tmp_path / "run" / "BASE")
+    repro = tmp_path / "run" / "BASE" / "REPRO_INFO.xls"
+    repro.write_text(repro.read_text().replace("Locked to Base", "Lock to Boost"))
+    table = read(tmp_path / "run")
+    assert "unlocked-clocks" not in [q.check for q in table.quality] and "GPU clocks: Lock to Boost" in table.notes
+
+
 def test_renamed_file_alone_still_reads(tmp_path: Path) -> None:
     shutil.copy(DEMO / "BASE" / "GPUTRACE_REGIMES.xls", tmp_path / "frame42.txt")
     table = read(tmp_path / "frame42.txt")

@@ -7,8 +7,10 @@ import pytest
 
 from tests.conftest import SAMPLES, diagnose
 from tests.helpers.dialects import check_provenance, read
+from triage import schema
 from triage.capture.capture import SEP
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.schema.derived import TILER_UNITS
 
 XCODE = SAMPLES / "xcode-counters" / "frame Counters.csv"
 
@@ -22,6 +24,15 @@ def test_encoders_with_doubled_and_nameless_columns() -> None:
     assert t.columns["l1tex.hit_rate"].values[0] == pytest.approx(1 - 0.042)
     assert t.columns["gpu.time"].values[1] == 2210417  # printed without a unit: by its size in ns
     check_provenance(t)
+
+
+def test_every_limiter_is_a_unit_and_no_unit_stands_twice(tmp_path: Path) -> None:
+    assert [m for m in schema.all_metrics() if m.endswith(".limiter") and m not in TILER_UNITS] == []
+    file = tmp_path / "Counters.csv"
+    head = "CommandBuffer Label,Encoder Label,F32 Limiter,F32 Utilization,ALU Utilization,L1 Cache Limiter,Instruction Throughput Limiter"
+    file.write_text(f"{head}\na,b,1.8,1.6,1.6,22.6,12.8\n")
+    (encoder,) = diagnose(file)["workloads"]
+    assert [(u["unit"], u["pct"]) for u in encoder["sol"]] == [("L1", 22.6), ("INSTRUCTION", 12.8), ("ALU", 1.8)]
 
 
 def test_doubled_columns_that_disagree_are_not_used() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from triage.capture import timeline
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Options, pick
-from triage.dialects.traces import chrome_trace, json_rows, kineto, kineto_operators, operator_work
+from triage.dialects.traces import chrome_trace, json_rows, kineto, kineto_operators, nsys_sqlite, operator_work
 from triage.dialects.traces.json_rows import JsonRows
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 from triage.reading import reader
@@ -434,3 +435,14 @@ def test_passes_in_a_row_over_tensors_of_one_size_have_time_to_spare() -> None:
 def test_leading_dimensions_come_from_strides(strides: Any, lead: tuple[int, int]) -> None:
     given = {"dims": [[64, 64], [64, 64]], "types": ["float", "float"], "strides": strides}
     assert operator_work.work("aten::mm", given).lead == lead
+
+
+def test_no_two_kernels_share_the_name_of_a_profile() -> None:
+    names = ["_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1" + end for end in ("", "_swiglu", "_swiglu_split")]
+    for command, option in (
+        (chrome_trace.profile_amd, r"--name (\S+)"),
+        (chrome_trace.profile, r"-o (\S+)"),
+        (nsys_sqlite.profile, r"-o (\S+)"),
+    ):
+        files = [re.findall(option, command(name, 0))[0] for name in names]
+        assert len(set(files)) == len(names) and files == [re.findall(option, command(n, 0))[0] for n in names]

@@ -291,7 +291,7 @@ def _settings(table: Table, export: Export) -> None:
     clocks = info.get("gpu clocks", "")
     # the settings may be missing, the folder's name says it too
     path = f"{export.folder}/{export.typed.name}".upper()
-    if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("locked")):
+    if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("lock")):  # "Lock to Boost" is one
         said = f" ({clocks})" if clocks else ""
         table.remark(
             "unlocked-clocks",

@@ -119,7 +119,7 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
 
 def _untimed(table: Table, has_column: bool) -> None:
     what = "the column GPU Time holds nothing that could be read" if has_column else "no column is called GPU Time"
-    said = f"{what}: encoders are ranked by the share of their own time; profile the capture and export again"
+    said = f"{what}: savings can only be shares of each encoder; profile the capture and export again"
     table.remark("no-times", said)
 
 

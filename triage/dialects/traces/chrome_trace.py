@@ -41,7 +41,7 @@ Intel: `unitrace --chrome-kernel-logging --chrome-call-logging ./app` writes `ap
 _AMD_RE = re.compile(r"^Cijk_|_gtcx|^miopen|^MIOpen|aiter|\bck(?:_tile)?::|\.kd\b|^__amd_rocclr")
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
-APP = "python train.py"
+APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
 _PRODUCTS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from hashlib import sha256
 
 MAX_FILE = 40  # characters of a file's name
 MAX_PART = 100  # characters of a kernel's name that a filter for parts of names gets
@@ -13,15 +14,17 @@ MAX_PART = 100  # characters of a kernel's name that a filter for parts of names
 def ncu(function: str, skip: int, sections: Sequence[str], app: str) -> str:
     """The Nsight Compute run of one launch, into a file of its own."""
     chosen = f"--kernel-name {shlex.quote(function)} --launch-skip {skip} --launch-count 1"
-    name = _file(function)
-    file = name if len(name) <= MAX_FILE else f"{name[:MAX_FILE].strip('_')}_{skip}"  # long names begin alike
-    return f"ncu {chosen} {' '.join(f'--section {s}' for s in sections)} -o {file} {app}"
+    return f"ncu {chosen} {' '.join(f'--section {s}' for s in sections)} -o {_file(function)} {app}"
 
 
 def rocprof_compute(function: str, app: str) -> str:
     """The rocprof-compute run of all launches whose name holds the function's, or its beginning."""
-    return f"rocprof-compute profile --name {_file(function)[:MAX_FILE]} --kernel {shlex.quote(function[:MAX_PART])} -- {app}"
+    return f"rocprof-compute profile --name {_file(function)} --kernel {shlex.quote(function[:MAX_PART])} -- {app}"
 
 
 def _file(function: str) -> str:
-    return re.sub(r"\W+", "_", function).strip("_") or "kernel"
+    """A name of a file or folder that no other function gets: names too long for one begin alike."""
+    name = re.sub(r"\W+", "_", function).strip("_") or "kernel"
+    if len(name) <= MAX_FILE:
+        return name
+    return f"{name[:MAX_FILE].strip('_')}_{sha256(function.encode()).hexdigest()[:4]}"
