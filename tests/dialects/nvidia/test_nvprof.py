@@ -230,7 +230,7 @@ def test_of_appended_runs_the_last_with_gpu_work_is_read() -> None:
 
 
 def test_trace_as_text() -> None:
-    table = read(SAMPLES / "nvprof-trace" / "trace.txt")
+    table = read(SAMPLES / "nvprof-trace" / "printed.txt")
     got = values(table)
     assert table.dialect == "nvprof-trace" and list(table.kinds) == ["copy", "compute", "copy"]
     assert got["gpu.time"] == pytest.approx([16992, 2752, 16128]) and got["launch.grid_size"] == [None, 196, None]
