@@ -11,6 +11,8 @@ from triage import api
 
 pytestmark = pytest.mark.slow
 
+LITTLE = 0.05  # of the time of an event: what is not looked at
+
 # columns as the plug-ins print them; event -> (call, cause that leads, counters). Synthetic.
 AMD = {
     11: ("DrawIndexed(90000)", "zrop-bound", {"DepthStencilTestBusy": 92, "VALUBusy": 11, "PSExportStalls": 4}),
@@ -33,9 +35,17 @@ INTEL = {
 
 
 def _first(path: Path) -> dict[float, str]:
-    """Cause that leads, by the time of the event, which tells events of one call apart."""
+    """Cause that leads, else the first that is seen, by the time of the event, which tells events of one call apart."""
     found = api.diagnose(path).to_dict()
-    return {round(w["duration_ns"] / 1e6, 1): next(iter(w["chain"]), "") for w in found["workloads"] if w["chain"]}
+    first: dict[str, str] = {}
+    for f in found["findings"]:
+        if f["gain"] and f["gain"]["fraction"] > LITTLE:
+            first.setdefault(f["workload"], f["cause"])
+    return {
+        round(w["duration_ns"] / 1e6, 1): (w["chain"] or [first.get(w["id"], "")])[0]
+        for w in found["workloads"]
+        if w["chain"] or w["id"] in first
+    }
 
 
 def _counters(events: dict[int, tuple[str, str, dict[str, float]]]) -> list[str]:
