@@ -10,7 +10,9 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import kernel_sums
 from triage.dialects.tables.kernel_sums import Kernel
+from triage.ground import units
 from triage.ground.errors import NotTriageable
+from triage.ground.phrasing import plural
 
 NAME = "clintercept"
 SIGN = ("performance timing results", "clintercept")
@@ -20,15 +22,19 @@ CAPTURE = "`cliloader -d ./app` (DevicePerformanceTiming=1) prints time and call
 _DEVICE_RE = re.compile(r"^\s*Device Performance Timing Results for (.{1,200}?)(?: \(\d+CUs.*\))?:\s*$")
 _HEADER_RE = re.compile(r"^\s*Function Name,\s*Calls,\s*Time \(ns\)")
 _ROW_RE = re.compile(r"^\s*(?P<name>\S.*?),\s*(?P<calls>\d+),\s*(?P<time>\d+),\s*[\d.]+%(?:,\s*\d+){3}\s*$")
+_TOTAL_RE = re.compile(r"^\s*Total Time \(ns\):\s*(\d{1,18})\s*$")
+CELLS = 3  # commas of a line that is a row, if a broken one
 
 
 @dataclass(slots=True)
 class _Device:
-    """A device and its rows; total of their times in ns."""
+    """A device and its rows; total of their times in ns, and the one that the report states. odd: lines of broken rows."""
 
     name: str
     kernels: list[Kernel] = field(default_factory=list)
     total: int = 0
+    stated: int = 0
+    odd: list[int] = field(default_factory=list)
 
 
 def recognise(source: Source) -> Match | None:
@@ -52,6 +58,12 @@ def read(source: Source, options: Options) -> Table:
     table.device = best.name
     if others := [d.name for d in devices if d is not best]:
         table.remark("other-devices", f"read is {best.name}; other devices in the report: {', '.join(others)}")
+    if best.odd:
+        said = f"{plural(len(best.odd), 'row')} excluded, not matching the header: line {best.odd[0]}"
+        table.remark("rows-set-aside", said, doubt=True)
+    elif best.stated and best.stated != best.total:
+        said = f"the rows hold {units.show(best.total, 'ns')}, the report states {units.show(best.stated, 'ns')}"
+        table.remark("contradiction", said, doubt=True)
     table.unmapped = ["Time (%)", "Average (ns)", "Min (ns)", "Max (ns)"]
     table.collectable = frozenset()
     table.collect = _collect
@@ -67,9 +79,13 @@ def _parse(source: Source) -> list[_Device]:
             reading = True
         elif "Performance Timing Results" in line:  # of the host
             reading = False
-        elif reading and not _HEADER_RE.match(line) and (m := _ROW_RE.match(line)):
+        elif reading and (m := _TOTAL_RE.match(line)):
+            devices[-1].stated = int(m[1])
+        elif reading and (m := _ROW_RE.match(line)) and ("," not in m["name"] or re.search(r"[<(\[]", m["name"])):
             devices[-1].kernels.append(Kernel(number, m["name"], m["time"], m["calls"]))
             devices[-1].total += int(m["time"])
+        elif reading and line.count(",") >= CELLS and not _HEADER_RE.match(line):
+            devices[-1].odd.append(number)
     return [d for d in devices if d.kernels]
 
 

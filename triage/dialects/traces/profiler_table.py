@@ -28,7 +28,7 @@ _TRACE = 'prof.export_chrome_trace("trace.json")'
 _DASHES_RE = re.compile(r"\s*-{3,}(?:  ?-{3,})+\s*")
 # the device's own name stands in the columns: CUDA (AMD's too), XPU, HIP, MTIA, PrivateUse1
 _SELF_RE = re.compile(r"Self (?!CPU\b)(\w+)")
-_TOTAL_RE = re.compile(r"^\s*Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
+_TOTAL_RE = re.compile(r"^[ \t]{0,40}Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
 _STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
 MIN_SHARE = 1.0  # percent of a row, printed with two decimals, by which the total is told
 SHOWN = 0.98  # of the stated total: below it, rows are missing
