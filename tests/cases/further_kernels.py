@@ -44,7 +44,7 @@ OTHERS: dict[str, Patient] = {
     "code larger than its cache": patient("H100", "instruction-fetch", LAZY | {"issue": 32, "inst": 31, "sm": 32, "sm_active": 33}, {"no_instruction": 52}, never=f"{WASTE} {OCCUPANCY} memory-latency"),
     "fences": patient("A100", "fence-waits", LAZY, {"membar": 58}, never=f"{WASTE} {OCCUPANCY}"),
     "threads that poll": patient("H100", "sleeping-warps", LAZY | {"issue": 4, "inst": 3.9}, {"sleeping": 66}, never=f"{WASTE} {OCCUPANCY}"),
-    "a chain of dependent arithmetic": patient("L40S", "dependency-latency", LAZY | {"sm": 30, "issue": 26, "inst": 25, "occ": 96, "fma": 24, "waves": 20}, {"wait": 62}, never=f"{WASTE} {OCCUPANCY} memory-latency"),
+    "a chain of dependent arithmetic": patient("L40S", "dependency-latency", LAZY | {"sm": 50, "sm_active": 51, "issue": 50, "inst": 48, "occ": 33, "fma": 46, "waves": 20}, {"wait": 62}, never=f"{WASTE} {OCCUPANCY} memory-latency"),
     "few stages for the fifth generation": patient("B200", "matrix-underfed", {"sm": 36, "sm_active": 37, "tc": 35, "tensor": 35, "issue": 4, "inst": 3.9, "occ": 9, "theory": 9.4, "block": 192, "grid": 148, "waves": 1, "smem_dyn": 200_000, "by_smem": 1, "regs": 120, "by_regs": 2, "tma": 5e9, "threads": 11, "pred_on": 10,
         "mem": 30, "l1": 24, "l2": 30, "dram": 18, "dram_active": 18, "wavefronts": 12, "lsuin": 2, "ld_sectors": 4e3, "ld_requests": 2e3, "fma": 1, "alu": 2}, {"long_scoreboard": 66}, beside="memory-latency",
         never=f"{OCCUPANCY} {WASTE} divergence predication matrix-unused small-grid"),

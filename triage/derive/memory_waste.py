@@ -75,7 +75,9 @@ def _store_waste(
 
 def _all_waste(load: Values, store: Values, share: Values, *excess: Values) -> Values:
     mixed = share * load + (1 - share) * store
-    return first(_excess(*excess), mixed, np.fmax(load, store))
+    # the kind that was counted is dense: nothing is known of the other
+    one = np.where((np.isnan(load) | np.isnan(store)) & (np.fmax(load, store) == 0), np.nan, np.fmax(load, store))
+    return first(_excess(*excess), mixed, one)
 
 
 # A kernel that never touches shared (local) memory has no traffic to divide by, yet its share is known: it is 0.

@@ -72,10 +72,12 @@ def _busy(trace: Trace, step: Step) -> int:
 
 def _waiting(trace: Trace) -> float:
     """Median share of a step in the waits for a data loader: the first of them lies before the devices' span."""
-    if trace.loading is None:
+    if trace.loading is None or not len(trace.loading[0]):
         return 0.0
     waits = union(*trace.loading)
     begun, ended = (np.array([getattr(s, side) for s in trace.steps]) for side in ("start", "end"))
+    # steps begin with the first work at the earliest, and the wait for the first batch ends before
+    begun[0] = min(begun[0], waits.start[max(np.searchsorted(waits.start, begun[0], side="right") - 1, 0)])
     return float(np.median((waits.until(ended) - waits.until(begun)) / np.maximum(ended - begun, 1)))
 
 
