@@ -123,9 +123,21 @@ DERIVATIONS = (
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     Derivation(
         "pixels.covered",
-        "pixels from the rasteriser, else samples that passed or failed any test, else pixel-shader invocations",
-        lambda pixels, passed, late, early, shaded: first(_some(pixels), _some(passed + late + early), _some(shaded)),
-        optional=("pixels.shaded", "pixels.passed", "pixels.failed_late", "pixels.failed_early", "invocations.ps"),
+        "pixels from the rasteriser, else samples that passed or failed any test, else pixel-shader invocations, else pixels drawn",
+        lambda pixels, passed, late, early, shaded, drawn: first(
+            _some(pixels),
+            _some(passed + late + early),
+            _some(shaded),
+            np.where(np.isnan(passed + late), _some(drawn), np.nan),  # as the export has them, not from some tests only
+        ),
+        optional=(
+            "pixels.shaded",
+            "pixels.passed",
+            "pixels.failed_late",
+            "pixels.failed_early",
+            "invocations.ps",
+            "pixels.drawn",
+        ),
         ask=("pixels.shaded",),
     ),
     Derivation("pixels.per_primitive", "pixels covered / primitives counted", over, ("pixels.covered", "prims.drawn")),
