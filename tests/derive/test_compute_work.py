@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triage.derive import View, compute_work
+from triage.ground.kernel_owners import Pattern, owner_of
+from triage.ground.kernel_owners import patterns as owners
 
 pytestmark = pytest.mark.slow
 
@@ -29,3 +31,15 @@ def test_needles_change_no_answer(pattern: re.Pattern[str], data: st.DataObject)
     view = SimpleNamespace(capture=SimpleNamespace(names=column), rows=slice(None), size=len(names))
     found = compute_work._named(cast(View, view), pattern)
     assert found.tolist() == [float(bool(pattern.search(n[:2000]))) for n in names]
+
+
+@pytest.mark.parametrize("pattern", owners(), ids=lambda p: p.id)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_names_have_alike_changes_no_owner(pattern: Pattern, data: st.DataObject) -> None:
+    hit = st.from_regex(re.compile(pattern.regex.pattern, re.ASCII))
+    names = [pattern.example, *data.draw(st.lists(st.one_of(NAMES, hit), max_size=4))]
+    column = np.array([*names, None], dtype=object)[:-1]
+    view = SimpleNamespace(capture=SimpleNamespace(names=column), rows=slice(None), size=len(names))
+    found = compute_work._owned(cast(View, view), lambda _: True)
+    assert found.tolist() == [float(owner_of(n) is not None) for n in names]

@@ -13,7 +13,7 @@ from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import COLLECTIVE
-from triage.ground.kernel_owners import Owner, owner_of
+from triage.ground.kernel_owners import Owner, may_have_owner, owner_of
 from triage.ground.method import RAISED
 from triage.ground.phrasing import whole_percent
 
@@ -137,8 +137,12 @@ def _matrix(view: View) -> Values:
 def _owned(view: View, test: Callable[[Owner], bool]) -> Values:
     """1 where a kernel's name has an owner that passes, else 0."""
     names = view.capture.names[view.rows].tolist()
-    found = {name: (owner := owner_of(name)) is not None and test(owner) for name in set(names)}
-    return np.array([found[name] for name in names], dtype=float)
+    alike = _lines("\n".join(names).translate(_DIGITS), names, lambda name: name.translate(_DIGITS))
+    owned = {text for text in set(alike) if may_have_owner(text)}
+    rows = [i for i, text in enumerate(alike) if text in owned] if owned else []
+    out = np.zeros(view.size)
+    out[rows] = [(owner := owner_of(names[i])) is not None and test(owner) for i in rows]
+    return out
 
 
 def _named(view: View, pattern: re.Pattern[str]) -> Values:
@@ -149,14 +153,18 @@ def _named(view: View, pattern: re.Pattern[str]) -> Values:
     needles = [n for n in _NEEDLES[pattern] if n in text]
     if not needles:
         return np.zeros(view.size)
-    lines = text.split("\n")
-    if len(lines) != len(names):  # a name holds a line end
-        lines = list(map(_plain, names))
+    lines = _lines(text, names, _plain)
     rows = [i for n in needles for i, line in enumerate(lines) if n in line]
     found = {name: pattern.search(name[:2000]) is not None for name in {names[i] for i in rows}}
     out = np.zeros(view.size)
     out[rows] = [found[names[i]] for i in rows]  # kernels are few and launches many: each name is searched once
     return out
+
+
+def _lines(text: str, names: list[str], plain: Callable[[str], str]) -> list[str]:
+    """What names are in plain text; text: all of them at once, a line each."""
+    lines = text.split("\n")
+    return lines if len(lines) == len(names) else list(map(plain, names))  # a name holds a line end
 
 
 def _plain(text: str) -> str:

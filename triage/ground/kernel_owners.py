@@ -74,14 +74,37 @@ def owner_of(kernel: str) -> Owner | None:
     """
     if len(kernel) > MAX_NAME:
         return None
-    whole = _without_parameters(_ANONYMOUS_RE.sub("anon", kernel).removeprefix("void "))
-    function = whole.partition("<")[0]
+    whole, function = _read(kernel)
     for p in patterns():
         if (m := p.regex.search(whole if p.reads_template else function)) is not None:
             found = m.groupdict()
             tile = (int(found.get("tm") or 0), int(found.get("tn") or 0))
             return Owner(p.id, p.owner, p.family, p.is_aside, tile, p.language, p.is_once)
     return None
+
+
+@lru_cache(maxsize=65_536)
+def may_have_owner(alike: str) -> bool:
+    """False if no name has an owner that differs from this one in its digits alone; alike: with 0 for every digit.
+
+    Of a million launches that a counter tells apart one name is looked at.
+    """
+    if len(alike) > MAX_NAME:
+        return False
+    whole, function = _read(alike)
+    return any(regex.search(whole if reads_template else function) for regex, reads_template in _without_digits())
+
+
+@cache
+def _without_digits() -> tuple[tuple[re.Pattern[str], bool], ...]:
+    """The patterns with 0 for every digit they ask for, but for counts in braces; whether they read the template."""
+    return tuple((re.compile(re.sub(r"(?<!\{)\d", "0", p.regex.pattern)), p.reads_template) for p in patterns())
+
+
+def _read(kernel: str) -> tuple[str, str]:
+    """(name without parameters, its function without template arguments)."""
+    whole = _without_parameters(_ANONYMOUS_RE.sub("anon", kernel).removeprefix("void "))
+    return whole, whole.partition("<")[0]
 
 
 def is_triton(kernel: str, files: Iterable[str | None]) -> bool:
