@@ -150,14 +150,14 @@ class Diagnosis:
 
         Bounds of items about the frame and about its workloads may overlap, the likely savings never do.
         """
-        low, likely = (float(np.nansum([part[i] for part in map(_amounts, self.items)])) for i in (0, 1))
+        low, likely, _ = np.nansum([_amounts(i) for i in self.items] or np.zeros((1, 3)), axis=0)
         idle = float(sum(p.idle_ns for p in self.parts))
         bound = 0.0
         for apart, room in ((True, idle), (False, self.frame_ns - idle)):
             mine = [_amounts(i) for i in self.items if i.apart is apart]
             most = float(np.nansum([b for _, _, b in mine]))
             bound += min(most, max(room, float(np.nansum([s for _, s, _ in mine])))) if self.frame_ns > 0 else most
-        return low, likely, bound
+        return float(low), float(likely), bound
 
     def __repr__(self) -> str:
         names = first_of([PurePath(p.capture.input.path).name[:40] for p in self.parts], 3, " and ")

@@ -57,14 +57,11 @@ def refuse_lone(where: str, columns: Columns, numbers: Mapping[int, Floats], fra
 
 def _in_ns(header: Header, numbers: Mapping[int, Floats]) -> Floats:
     """Times in nanoseconds, as printed where no unit is known."""
+    values, unit = numbers[header.place], header.reading.unit
     try:
-        return (
-            numbers[header.place] * units.factor(header.reading.unit, "ns")
-            if header.reading.unit
-            else numbers[header.place]
-        )
+        return values * units.factor(unit, "ns") if unit else values
     except UnknownUnit:
-        return numbers[header.place]
+        return values
 
 
 def _is_total(total: Floats, part: Floats) -> bool:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs, pacing
-from triage.ground.errors import BadCapture, NotTriageable
+from triage.dialects.tables import whole_json
+from triage.ground.errors import NotTriageable
 
 NAME = "capframex"
 SIGN = ("capturedata", "msbetweenpresents")
@@ -43,10 +42,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per frame of all runs; raises BadCapture for damaged JSON, NotTriageable without frames."""
-    try:
-        whole = orjson.loads(source.text(MAX_BYTES).encode())
-    except ValueError as e:
-        raise BadCapture(f"{source.path}: damaged JSON of CapFrameX ({str(e)[:80]})", "copy the record again") from e
+    whole = whole_json.loads(source, MAX_BYTES, "CapFrameX", "copy the record again")
     runs = [r["CaptureData"] for r in _list(_dict(whole).get("Runs")) if isinstance(_dict(r).get("CaptureData"), dict)]
     keys = [k for k in _KEYS if any(_list(r.get(k)) for r in runs)]
     if "MsBetweenPresents" not in keys:

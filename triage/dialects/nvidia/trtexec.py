@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-import orjson
-
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_names
-from triage.dialects.tables import kernel_sums
+from triage.dialects.tables import kernel_sums, whole_json
 from triage.dialects.tables.kernel_sums import Kernel
-from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
 
 NAME = "trtexec-profile"
@@ -32,10 +30,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per layer, its mean time in an inference; raises BadCapture for damaged JSON, NotTriageable without layers."""
-    try:
-        whole = orjson.loads(source.text(MAX_BYTES).encode())
-    except ValueError as e:
-        raise BadCapture(f"{source.path}: damaged JSON of trtexec ({str(e)[:80]})", "export again") from e
+    whole = whole_json.loads(source, MAX_BYTES, "trtexec", "export again")
     entries = [e for e in whole if isinstance(e, dict)]
     layers = [e for e in entries if "averageMs" in e and str(e.get("name", "")).strip()]
     if not layers:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-
-import orjson
 
 from triage.capture.capture import DEEPEST, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.tables import kernel_sums
+from triage.dialects.tables import kernel_sums, whole_json
 from triage.dialects.tables.kernel_sums import Kernel
-from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.errors import NotTriageable
 
 NAME = "proton"
 SIGN = ('"frame"',)
@@ -52,10 +49,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per kernel and scope; raises BadCapture for damaged JSON, NotTriageable without kernels."""
-    try:
-        whole = orjson.loads(source.text(MAX_BYTES).encode())
-    except ValueError as e:
-        raise BadCapture(f"{source.path}: damaged JSON of Proton ({str(e)[:80]})", "copy the profile again") from e
+    whole = whole_json.loads(source, MAX_BYTES, "Proton", "copy the profile again")
     tree = _Tree()
     for root in whole if isinstance(whole, list) else []:
         _walk(root, (), tree, 0)
@@ -107,17 +101,13 @@ def _number(value: object) -> float:
 
 
 def _arch(whole: list[Json]) -> str:
-    """`sm_80` of the devices that the last object lists."""
-    devices = whole[-1] if isinstance(whole[-1], dict) else {}
-    return next((text for kind, text in _archs(devices)), "")
-
-
-def _archs(devices: Json) -> Iterator[tuple[str, str]]:
-    for kind, listed in devices.items():
-        for device in listed.values() if isinstance(listed, dict) else ():
-            arch = str(device.get("arch", "")) if isinstance(device, dict) else ""
-            if kind in ("CUDA", "HIP") and re.fullmatch(r"\w{2,12}", arch):
-                yield kind, f"sm_{arch}" if kind == "CUDA" and arch.isdigit() else arch
+    """`sm_80` of the first GPU that the last object lists, "" for none."""
+    for kind, devices in _object(whole[-1]).items():
+        for device in _object(devices).values() if kind in ("CUDA", "HIP") else ():
+            arch = str(_object(device).get("arch", ""))
+            if re.fullmatch(r"\w{2,12}", arch):
+                return f"sm_{arch}" if kind == "CUDA" and arch.isdigit() else arch
+    return ""
 
 
 def names() -> dict[str, list[str]]:
