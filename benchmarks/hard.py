@@ -197,8 +197,8 @@ def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0) -> bool:
                     print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
     hows = ("refused", "remarked", "same", "missing", "right", "silent")
     for kind in (k.__name__ for k in SPREADSHEET_KINDS):
-        told = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
-        print(f"  {kind:24} {told}")
+        text = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
+        print(f"  {kind:24} {text}")
     every = {how: sum(n for (_, h), n in tally.items() if h == how) for how in hows}
     right, silent = (every[how] / max(1, sum(every.values())) for how in ("right", "silent"))
     print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(SPREADSHEET_KINDS)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
@@ -221,8 +221,8 @@ def strangers(race: float) -> bool:
             if ended.wrong:
                 print(f"  {ended.attack[:120]}: {ended.wrong}", flush=True)
     for kind, most in slowest.items():
-        told = ", ".join(f"{n} {how}" for (k, how), n in sorted(tally.items()) if k == kind)
-        print(f"  {kind:10} {told}; slowest {most:.1f} s of a core")
+        text = ", ".join(f"{n} {how}" for (k, how), n in sorted(tally.items()) if k == kind)
+        print(f"  {kind:10} {text}; slowest {most:.1f} s of a core")
     beyond = sum(n for (_, how), n in tally.items() if how == "beyond")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     print(

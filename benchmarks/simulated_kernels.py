@@ -34,8 +34,8 @@ def judged(patients: list[Patient], form: str, folder: Path) -> Iterator[Judgeme
 def describe(j: Judgement) -> str:
     """What went wrong with one, in a line."""
     expected = " or ".join(sorted(j.patient.right))
-    said = f"said {j.first or 'nothing'} first instead of {expected}" if not j.right else f"said {j.first} first"
-    return f"  {j.patient.work.title}: {said}" + (f"; wrong beside it: {', '.join(j.wrong)}" if j.wrong else "")
+    text = f"said {j.first or 'nothing'} first instead of {expected}" if not j.right else f"said {j.first} first"
+    return f"  {j.patient.work.title}: {text}" + (f"; wrong beside it: {', '.join(j.wrong)}" if j.wrong else "")
 
 
 def main() -> None:

@@ -338,12 +338,12 @@ def fit(captures: Sequence[Capture], known: Sequence[Answer], by_rules: Diagnose
         held += [a for a in tried[best] if a.pair.source == source]
     everything = [loss(answers) for answers in tried]
     counts = {m: chosen.count(m) for m in dict.fromkeys(chosen)}
-    said = "; ".join(f"reach {m.reach:g}, safe {m.safe:g} ({n} of {len(chosen)})" for m, n in counts.items())
+    text = "; ".join(f"reach {m.reach:g}, safe {m.safe:g} ({n} of {len(chosen)})" for m, n in counts.items())
     best_all = GRID[everything.index(min(everything))]
     return (
         "Each source is predicted with the gain-model numbers that fit the others best.\n\n"
         f"{lines('Source', [row('**each source by the others**', held)])}\n\n"
-        f"Chosen without the tested source: {said}. Best on all: reach {best_all.reach:g}, safe {best_all.safe:g}; "
+        f"Chosen without the tested source: {text}. Best on all: reach {best_all.reach:g}, safe {best_all.safe:g}; "
         f"in use: reach {now.reach:g}, safe {now.safe:g}. Only these numbers are cross-validated; conditions and effects were "
         "written by people who had seen the pairs."
     )

@@ -310,9 +310,9 @@ def _covered(c: guide.Check, by_name: dict[str, Rule]) -> str:
         )
     )
     links = ", ".join(f"[{r.name}](rules/{r.id.lower()}.md)" for r in rules)
-    said = "; ".join(x for x in (links, plain(c.instead)) if x)
+    text = "; ".join(x for x in (links, plain(c.instead)) if x)
     shown = ", ".join(code(m) for m in metrics[:8]) + (" ..." if len(metrics) > 8 else "")
-    return f"| {c.id} | {cell(plain(c.ask))} | {cell(said)} | {cell(shown)} | {cell(plain('; '.join(limits[:6])))} |"
+    return f"| {c.id} | {cell(plain(c.ask))} | {cell(text)} | {cell(shown)} | {cell(plain('; '.join(limits[:6])))} |"
 
 
 def words() -> Pages:

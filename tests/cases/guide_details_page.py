@@ -94,63 +94,63 @@ def _pipes(own: dict[str, float]) -> Iterator[tuple[str, str, str]]:
     pipes["Tensor"] = max(own.get("tensor", 0), own.get("tc", 0))
     top = max(pipes, key=lambda p: pipes[p])
     if pipes[top] >= 20:
-        said = f"{top} is the highest-utilized pipeline ({pipes[top]:.1f}%) based on active cycles."
-        yield "ComputeWorkloadAnalysis", "HighPipeUtilization", said
+        text = f"{top} is the highest-utilized pipeline ({pipes[top]:.1f}%) based on active cycles."
+        yield "ComputeWorkloadAnalysis", "HighPipeUtilization", text
     fused, single = own["ffma"], own["fadd"] + own["fmul"]
     if single > 0.1 * (fused + single):
-        said = f"This kernel executes {fused / 32:.0f} fused and {single / 32:.0f} non-fused FP32 instructions."
-        yield "InstructionStats", "FPInstructions", said
+        text = f"This kernel executes {fused / 32:.0f} fused and {single / 32:.0f} non-fused FP32 instructions."
+        yield "InstructionStats", "FPInstructions", text
 
 
 def _accesses(own: dict[str, float]) -> Iterator[tuple[str, str, str]]:
     for what, kind in (("loads from", "ld"), ("stores to", "st")):
         if (used := own[f"{kind}_bytes"]) < 24:
-            said = f"The memory access pattern for global {what} DRAM might not be optimal. On average, only {used:.1f} of the 32 bytes transmitted per sector are utilized by each thread."
-            yield "Memory Workload Analysis Tables", "MemoryCacheAccessPattern", said
+            text = f"The memory access pattern for global {what} DRAM might not be optimal. On average, only {used:.1f} of the 32 bytes transmitted per sector are utilized by each thread."
+            yield "Memory Workload Analysis Tables", "MemoryCacheAccessPattern", text
     total = own["ld_sectors"] + own["st_sectors"]
     excess = sum(own[f"{k}_sectors"] * (1 - own[f"{k}_bytes"] / 32) for k in ("ld", "st"))
     if excess > 0.1 * total:
-        said = f"This kernel has uncoalesced global accesses resulting in a total of {excess:.0f} excessive sectors ({100 * excess / total:.0f}% of the total {total:.0f} sectors)."
-        yield "SourceCounters", "UncoalescedGlobalAccess", said
+        text = f"This kernel has uncoalesced global accesses resulting in a total of {excess:.0f} excessive sectors ({100 * excess / total:.0f}% of the total {total:.0f} sectors)."
+        yield "SourceCounters", "UncoalescedGlobalAccess", text
     lost, all_ = own["conflicts"], own["shared"]
     if lost > 0.1 * all_:
-        said = f"The memory access pattern for shared loads might not be optimal. This results in {lost:.0f} bank conflicts,  which represent {100 * lost / all_:.2f}% of the overall {all_:.0f} wavefronts for shared loads."
-        yield "Memory Workload Analysis Tables", "SharedMemoryConflicts", said
-        said = f"This kernel has uncoalesced shared accesses resulting in a total of {lost:.0f} excessive wavefronts ({100 * lost / all_:.0f}% of the total {all_:.0f} wavefronts)."
-        yield "SourceCounters", "UncoalescedSharedAccess", said
+        text = f"The memory access pattern for shared loads might not be optimal. This results in {lost:.0f} bank conflicts,  which represent {100 * lost / all_:.2f}% of the overall {all_:.0f} wavefronts for shared loads."
+        yield "Memory Workload Analysis Tables", "SharedMemoryConflicts", text
+        text = f"This kernel has uncoalesced shared accesses resulting in a total of {lost:.0f} excessive wavefronts ({100 * lost / all_:.0f}% of the total {all_:.0f} wavefronts)."
+        yield "SourceCounters", "UncoalescedSharedAccess", text
 
 
 def _launch(own: dict[str, float]) -> Iterator[tuple[str, str, str]]:
     grid, sms, block, waves = int(own["grid"]), int(own["sms"]), int(own["block"]), own["waves"]
     if grid < sms:
-        said = f"The grid for this launch is configured to execute only {grid} blocks, which is less than the GPU's {sms} multiprocessors."
-        yield "LaunchStats", "LaunchConfiguration", said
+        text = f"The grid for this launch is configured to execute only {grid} blocks, which is less than the GPU's {sms} multiprocessors."
+        yield "LaunchStats", "LaunchConfiguration", text
     if block % 32:
-        said = f"This kernel launch is configured to execute {block} threads per block. Consequently, some threads in a warp are masked off."
-        yield "LaunchStats", "LaunchConfiguration", said
+        text = f"This kernel launch is configured to execute {block} threads per block. Consequently, some threads in a warp are masked off."
+        yield "LaunchStats", "LaunchConfiguration", text
     if own["theory"] < 80:
         least = min(own[k] for k in LIMITS)
-        said = " ".join(
+        text = " ".join(
             f"This kernel's theoretical occupancy ({own['theory']:.1f}%) is limited by {LIMITS[k]}."
             for k in LIMITS
             if own[k] == least
         )
-        yield "Occupancy", "TheoreticalOccupancy", said
+        yield "Occupancy", "TheoreticalOccupancy", text
     if own["theory"] - own["occ"] > 10:
-        said = f"The difference between calculated theoretical ({own['theory']:.1f}%) and measured achieved occupancy ({own['occ']:.1f}%) can be the result of warp scheduling overheads or workload imbalances during the kernel execution."
-        yield "Occupancy", "AchievedOccupancy", said
+        text = f"The difference between calculated theoretical ({own['theory']:.1f}%) and measured achieved occupancy ({own['occ']:.1f}%) can be the result of warp scheduling overheads or workload imbalances during the kernel execution."
+        yield "Occupancy", "AchievedOccupancy", text
     if max(own["sm"], own["mem"]) < 60:
         small = f"This kernel grid is too small to fill the available resources on this device, resulting in only {waves:.1f} full waves across all SMs."
-        said = (
+        text = (
             small
             if waves < 1
             else "This workload exhibits low compute throughput and memory bandwidth utilization relative to the peak performance of this device."
         )
-        yield "SpeedOfLight", "SOLBottleneck", said
+        yield "SpeedOfLight", "SOLBottleneck", text
     for unit, key in (("SMs", "sm_cycles"), ("SMSPs", "smsp_cycles")):
         if (above := own[f"{key}_max"] / own[key] - 1) > 0.05:
-            said = f"One or more {unit} have a much higher number of active cycles than the average number of active cycles. Maximum instance value is {100 * above / (1 + above):.2f}% above the average, while the minimum instance value is 60.00% below the average."
-            yield "WorkloadDistribution", "WorkloadImbalance", said
+            text = f"One or more {unit} have a much higher number of active cycles than the average number of active cycles. Maximum instance value is {100 * above / (1 + above):.2f}% above the average, while the minimum instance value is 60.00% below the average."
+            yield "WorkloadDistribution", "WorkloadImbalance", text
 
 
 def write_details(path: Path, patient: Patient, form: str = "details") -> Path:

@@ -280,8 +280,8 @@ def test_a_skipped_file_is_counted_beside_its_error(tmp_path: Path) -> None:
 def test_a_file_that_is_no_capture_is_named_for_what_it_is(tmp_path: Path, name: str, text: str, line: str) -> None:
     (tmp_path / name).write_text(text)
     done = run("diagnose", name, cwd=tmp_path)
-    said = f"triage: {name}:{'' if line[0] == '2' else ' '}{line.format(name)}\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    message = f"triage: {name}:{'' if line[0] == '2' else ' '}{line.format(name)}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
 @pytest.mark.slow

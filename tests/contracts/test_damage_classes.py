@@ -135,8 +135,8 @@ def test_a_name_twice_is_remarked_whatever_the_column_is_for(tmp_path: Path, sam
 def test_a_name_twice_is_remarked_where_text_holds_bytes_of_zero(tmp_path: Path) -> None:
     """As Nsight Compute writes them behind names of processes; only the first 4 KB tell text from other data."""
     path = doubled("ncu-raw/transpose.raw.csv", "Stream", tmp_path / "a.csv")
-    said = "".join(f'==PROF== Profiling "k" - {i}: 0%....50%....100% - 3 passes\n' for i in range(100))
-    path.write_text(said + path.read_text("utf-8").replace(",transpose,", ",transpose\0,"), "utf-8")
+    message = "".join(f'==PROF== Profiling "k" - {i}: 0%....50%....100% - 3 passes\n' for i in range(100))
+    path.write_text(message + path.read_text("utf-8").replace(",transpose,", ",transpose\0,"), "utf-8")
     assert b"\0" in path.read_bytes()
     assert "columns-disagree" in checks(path)
 
@@ -144,8 +144,8 @@ def test_a_name_twice_is_remarked_where_text_holds_bytes_of_zero(tmp_path: Path)
 @pytest.mark.parametrize("lines", [700, 6_000])
 def test_a_name_twice_is_remarked_below_a_long_preamble(tmp_path: Path, lines: int) -> None:
     path = doubled("ncu-raw/transpose.raw.csv", "Stream", tmp_path / "a.csv")
-    said = "".join(f'==PROF== Profiling "k" - {i}: 0%....50%....100% - 3 passes\n' for i in range(lines))
-    path.write_text(said + path.read_text("utf-8"), "utf-8")
+    text = "".join(f'==PROF== Profiling "k" - {i}: 0%....50%....100% - 3 passes\n' for i in range(lines))
+    path.write_text(text + path.read_text("utf-8"), "utf-8")
     (remark,) = (q.message for q in reader.read(str(path)).quality if q.check == "columns-disagree")
     top = next(n for n, line in enumerate(rows(path), 1) if "Process ID" in line)
     assert f"'Stream' occurs twice in line {top} of" in remark

@@ -93,8 +93,8 @@ def test_a_frame_on_radeon_hears_no_words_of_kernels(tmp_path: Path) -> None:
     rows += "Frame/Post,TAA,fullscreen,5,95,20,10,Radeon RX 7900 XTX\nFrame/Post,Sharpen,fullscreen,5,20,88,10,Radeon RX 7900 XTX\n"
     rows += "Frame/Post,Tonemap,fullscreen,5,20,20,94,Radeon RX 7900 XTX\n"
     for f in document(tmp_path, rows)["findings"]:
-        said = " ".join([f["message"], *f["advice"]])
-        assert not any(w in said for w in ("kernel", "__", "(not measured)", "LDS")), said
+        text = " ".join([f["message"], *f["advice"]])
+        assert not any(w in text for w in ("kernel", "__", "(not measured)", "LDS")), text
 
 
 def test_short_draws_are_batched_not_merged_as_passes(tmp_path: Path) -> None:

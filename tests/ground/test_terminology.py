@@ -13,7 +13,7 @@ from tests.conftest import ROOT, generic
 from triage import api, dialects
 from triage.document.bundle import Bundle
 from triage.ground.phrasing import upper_first
-from triage.ground.terminology import names_of, said, speaking
+from triage.ground.terminology import localize, names_of, speaking
 from triage.products.tickets import compose
 from triage.products.tickets import text as ticket_text
 from triage.rendering.formats import render
@@ -101,9 +101,9 @@ def test_names_from_the_capture_stay(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_words(text: str, names: tuple[str, ...], expected: str) -> None:
     with speaking(names=names):
-        assert said(text) == expected
-        assert said(said(text)) == said(text)
-    assert said(text) == text  # nobody's report is being written
+        assert localize(text) == expected
+        assert localize(localize(text)) == localize(text)
+    assert localize(text) == text  # nobody's report is being written
 
 
 def test_whose_words() -> None:
@@ -120,8 +120,8 @@ def test_a_name_within_a_sentence_has_small_letters() -> None:
     """`FP32 pipe` begins with a capital anywhere, what stands for it only at the beginning of a sentence."""
     for names, whole in ((("Intel",), "vector engine"), (("AMD",), "VALU")):
         with speaking(names=names):
-            assert said("The FP32 pipe is full.") == f"The {whole} is full."
-            assert said("FP32 pipe at its limit") == f"{upper_first(whole)} at its limit"
+            assert localize("The FP32 pipe is full.") == f"The {whole} is full."
+            assert localize("FP32 pipe at its limit") == f"{upper_first(whole)} at its limit"
 
 
 def test_rows_of_presentmon_are_applications() -> None:
@@ -154,7 +154,7 @@ THEIRS = {
 @pytest.mark.parametrize(("facts", "titles"), TITLES, ids=lambda x: " ".join(x.values()) if "vendor" in x else "")
 def test_titles_of_causes(book: packs.Rulebook, facts: dict[str, str], titles: dict[str, str]) -> None:
     with speaking(names=names_of(facts)):
-        heard = {c.id: said(c.title) for c in book.causes.values()}
+        heard = {c.id: localize(c.title) for c in book.causes.values()}
     assert len(heard) > 80
     assert {name: heard[name] for name in titles} == titles
     for title in heard.values():
@@ -170,7 +170,7 @@ def test_titles_of_causes(book: packs.Rulebook, facts: dict[str, str], titles: d
 )
 def test_memory_has_one_word(names: tuple[str, ...], word: str) -> None:
     with speaking(names=names):
-        assert said("DRAM bandwidth-bound: VRAM SOL 91 %") == f"{word} bandwidth-bound: {word} SOL 91 %"
+        assert localize("DRAM bandwidth-bound: VRAM SOL 91 %") == f"{word} bandwidth-bound: {word} SOL 91 %"
 
 
 @pytest.mark.slow

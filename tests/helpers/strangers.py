@@ -180,14 +180,14 @@ def tampered_histories(folder: Path) -> Iterator[Attack]:
         path = folder / f"{number}.sqlite"
         shutil.copy(whole, path)
         change(path)
-        said = ""
+        text = ""
         for words in (("list",), ("gate",), ("show", "*")):
             try:
-                said += verbs(*words, "--history", path)[:9_999]
+                text += verbs(*words, "--history", path)[:9_999]
             except TriageError as e:
-                said = str(e)
+                text = str(e)
         verbs("add", capture, "--history", path, "--commit", "c9", "--branch", "main", "--at", 86_400 * 2_000)
-        return said
+        return text
 
     def by_sql(statement: str) -> Callable[[Path], None]:
         def change(path: Path) -> None:
@@ -277,10 +277,10 @@ def _raced(inside: Path, target: Path, aim: Path, ask: str, seconds: float) -> s
     try:
         while time.monotonic() < until:
             try:
-                said = f"{tools.facts(ask, count=5)}"
+                text = f"{tools.facts(ask, count=5)}"
             except (TriageError, OSError) as e:
-                said = str(e)
-            seen = said if SECRET in said else seen
+                text = str(e)
+            seen = text if SECRET in text else seen
     finally:
         os.kill(racer, 9)
         os.waitpid(racer, 0)

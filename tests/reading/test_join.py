@@ -49,8 +49,8 @@ def test_times_of_the_trace_counters_of_the_median_launch(tmp_path: Path) -> Non
     # what adds up is that of every launch of the trace
     np.testing.assert_allclose(both.facts["vram.bytes_read"][mine], 72.5e6 * both.calls[mine])
     assert [o.rule for o in both.table.opinions] == ["SOLBottleneck"]
-    said = " ".join(q.message for q in both.quality)
-    assert "without a launch in the trace, excluded: void unknown<int>(int)" in said
+    text = " ".join(q.message for q in both.quality)
+    assert "without a launch in the trace, excluded: void unknown<int>(int)" in text
 
 
 @pytest.mark.slow

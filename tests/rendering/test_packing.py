@@ -47,8 +47,8 @@ def test_the_page_reads_what_was_packed() -> None:
         pytest.skip("node is not installed")
     script = (ROOT / "reports" / "_parts" / "part.js.j2").read_text("utf-8")
     page = f"const $ = () => ({{ textContent: {json.dumps(packing.blob(DATA))} }});"
-    said = "part('x').then((d) => console.log(JSON.stringify(d, (k, v) => v instanceof Int32Array ? [...v] : v)));"
+    message = "part('x').then((d) => console.log(JSON.stringify(d, (k, v) => v instanceof Int32Array ? [...v] : v)));"
     done = subprocess.run(
-        [node, "-e", page + script + said], capture_output=True, text=True, check=True, encoding="utf-8"
+        [node, "-e", page + script + message], capture_output=True, text=True, check=True, encoding="utf-8"
     )
     assert json.loads(done.stdout) == plain(DATA)

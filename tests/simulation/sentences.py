@@ -79,15 +79,15 @@ def _pipes(run: Run) -> Iterator[Said]:
         yield "ComputeWorkloadAnalysis", "HighPipeUtilization", "All compute pipelines are under-utilized. Either this workload is very small or it doesn't issue enough warps per scheduler. Check the Launch Statistics and Scheduler Statistics sections for further details.", "local", 100 - pipes[top]
     else:
         basis = "elapsed cycles in the workload" if new else "active cycles"
-        said = f"{top} is the highest-utilized pipeline ({pipes[top]:.1f}%) based on {basis}, taking into account the rates of its different instructions. It {OF_PIPE[top]}."
+        text = f"{top} is the highest-utilized pipeline ({pipes[top]:.1f}%) based on {basis}, taking into account the rates of its different instructions. It {OF_PIPE[top]}."
         if pipes[top] < 60:
-            said += " It is well-utilized, but should not be a bottleneck."
+            text += " It is well-utilized, but should not be a bottleneck."
         else:
-            said += " The pipeline is over-utilized and likely a performance bottleneck." if pipes[top] >= 80 else " The pipeline is well-utilized, but might become a bottleneck if more work is added."
+            text += " The pipeline is over-utilized and likely a performance bottleneck." if pipes[top] >= 80 else " The pipeline is well-utilized, but might become a bottleneck if more work is added."
             inst = {"FMA": at("fma"), "ALU": at("alu"), "XU": at("xu"), "LSU": at("lsuin")}
             most = max(inst, key=lambda p: inst[p])
-            said += f" Based on the number of executed instructions, the highest utilized pipeline ({inst[most]:.1f}%) is {most}. It {OF_PIPE[most]}. Comparing the two, the overall pipeline utilization appears to be caused by frequent, low-latency instructions."
-        yield "ComputeWorkloadAnalysis", "HighPipeUtilization", said, "", 0
+            text += f" Based on the number of executed instructions, the highest utilized pipeline ({inst[most]:.1f}%) is {most}. It {OF_PIPE[most]}. Comparing the two, the overall pipeline utilization appears to be caused by frequent, low-latency instructions."
+        yield "ComputeWorkloadAnalysis", "HighPipeUtilization", text, "", 0
     k = run.work
     fused, single = k.ffma * run.sums["warps"], (k.fadd + k.fmul) * run.sums["warps"]
     if single and single > 0.1 * (fused + single):

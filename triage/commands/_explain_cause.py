@@ -18,7 +18,7 @@ from triage.findings.finding_types import Origin
 from triage.findings.near_misses import near_misses
 from triage.findings.reasons import Reasons
 from triage.ground.phrasing import plural
-from triage.ground.terminology import said, speaking
+from triage.ground.terminology import localize, speaking
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED
 from triage.rulebook.cause import Cause
@@ -29,7 +29,7 @@ def explain_cause(cause: Cause, capture: Capture, doctor: Diagnoser) -> str:
     """The cause on the longest workloads of a capture, or on the whole of it: yes or no, by which number of which rule."""
     d = doctor.diagnose([capture])
     with speaking(names=terminology_of(d)):
-        out = [wrap(f"{cause.id} ({said(cause.title)}) on {capture.input.path}, method {d.method}")]
+        out = [wrap(f"{cause.id} ({localize(cause.title)}) on {capture.input.path}, method {d.method}")]
         scopes = {r.scope for r in d.book.rules if r.cause == cause.id}
         if not scopes:
             return (

@@ -25,7 +25,7 @@ from triage.findings.reasons import Reasons
 from triage.findings.text_fields import path_text, sentence, verdict_text
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.phrasing import first_of, plural, whole_percent
-from triage.ground.terminology import said, speaking
+from triage.ground.terminology import localize, speaking
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE
 from triage.inference.groups import reads
@@ -96,7 +96,10 @@ class _One:
                 *block("Findings: alternatives, root cause first, then by saving (not additive)", fired or ["  none"]),
                 *block(
                     f"Near misses (one condition off by at most {whole_percent(MAX_GAP)})",
-                    [wrap(f"{self.rules[n.rule].id} {said(self.rules[n.rule].title)}: {n.why}", "  - ") for n in close],
+                    [
+                        wrap(f"{self.rules[n.rule].id} {localize(self.rules[n.rule].title)}: {n.why}", "  - ")
+                        for n in close
+                    ],
                 ),
                 *block("Ruled out", [wrap(f"{rule} {why}", "  - ") for rule, why in away]),
                 *block("Not evaluated: missing counters", self.blind()),
@@ -129,7 +132,7 @@ class _One:
 
     def title(self, cause: str) -> str:
         """Title of a cause in the vendor's terms."""
-        return said(self.d.book.cause(cause).title)
+        return localize(self.d.book.cause(cause).title)
 
     def fired(self) -> list[str]:
         """Every finding: saving, sentence, comparisons and their source cells."""
@@ -143,7 +146,7 @@ class _One:
             rule = self.rules[k]
             gives = "" if not gain else show(-gain * self.own, "ns") if self.own == self.own else whole_percent(-gain)
             root = "" if other else " (root cause)"
-            out.append(wrap(f"{rule_id} {said(rule.title)}{root}", f"  {gives or '-':>8}  "))
+            out.append(wrap(f"{rule_id} {localize(rule.title)}{root}", f"  {gives or '-':>8}  "))
             if rule.finding:
                 out.append(wrap(sentence(rule.finding, rule, self.o.lookup(k), self.i), " " * 12))
             out += self.evidence(k)
@@ -195,7 +198,7 @@ def _cell(o: Origin) -> str:
 
 
 def _label(metric: str) -> str:
-    return said(schema.get(metric).label) if schema.known(metric) else metric
+    return localize(schema.get(metric).label) if schema.known(metric) else metric
 
 
 def _some(words: Iterable[str]) -> str:

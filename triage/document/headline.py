@@ -14,7 +14,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import lower_first, percent, plural
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 
 MAX_DEVICES = 4  # whose busy shares the headline lists one by one
@@ -64,7 +64,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         return f"{text}, ~{show(saved, 'ns')} ({percent(saved / total)}) recoverable. No item listed."
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     if lead and lead["limiter_class"] != "unknown":
-        text += f", {(lead['share'] or 0.0) * 100:.0f} % {said(BY_ID[lead['limiter_class']].limited)}"
+        text += f", {(lead['share'] or 0.0) * 100:.0f} % {localize(BY_ID[lead['limiter_class']].limited)}"
     if not found:
         text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."

@@ -13,7 +13,7 @@ from triage.diagnosis.root_causes import CauseTable
 from triage.document.entries import LinkEntry
 from triage.findings.evidence import bare_origin, holding_checks
 from triage.findings.finding_types import Check, Finding
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.inference.evaluate import Lookup
 
 
@@ -68,7 +68,7 @@ class Causes:
             # a yes or no is no number
             evidence = best[name].evidence if name in best else self._evidence(part, w, self.code[name])
             figure = next((e.said for e in evidence if e.op != "is" and not _flag(e.metric)), "")
-            out.append({"cause": name, "title": said(self.d.book.cause(name).title), "number": figure})
+            out.append({"cause": name, "title": localize(self.d.book.cause(name).title), "number": figure})
         return out
 
     def _evidence(self, part: int, w: int, cause: int) -> list[Check]:

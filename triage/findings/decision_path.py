@@ -20,7 +20,7 @@ from triage.document.bundle import Question
 from triage.document.page_entries import STATES, StepEntry
 from triage.ground.method import CLUSTER, GOOD_HIT_RATE, GREAT_HIT_RATE
 from triage.ground.phrasing import points, whole_percent
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.schema.derived import HARDWARE_UNITS
 
@@ -118,7 +118,7 @@ class Decisions:
             free = where & (out < 0)
             if free.any():
                 metric, *texts = words
-                shape = Shape(said(ask), metric, *map(said, texts))
+                shape = Shape(localize(ask), metric, *map(localize, texts))
                 out[free] = self._known.setdefault(shape, len(self._known))
         return Question(out, np.asarray(number, dtype=np.float64))
 
@@ -159,7 +159,7 @@ class Decisions:
         of = np.full(len(clusters), -1, dtype=np.int64)
         for k in distinct(codes[where]):
             metric, *words = answer(*clusters[k])
-            of[k] = self._known.setdefault(Shape(said(ask), metric, *map(said, words)), len(self._known))
+            of[k] = self._known.setdefault(Shape(localize(ask), metric, *map(localize, words)), len(self._known))
         return Question(np.where(where, of[codes], -1), self._none)
 
     @cached_property

@@ -10,7 +10,7 @@ from triage.derive import View
 from triage.findings.finding_types import Check, Origin
 from triage.ground.columns import is_column
 from triage.ground.phrasing import as_written, comparison, failed_comparison, upper_first
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import display, show
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
@@ -95,7 +95,7 @@ def is_quantity(metric: str) -> bool:
 def title_of(rule: Rule, c: Condition, chosen: str = "") -> str:
     """Label of the left side of a comparison. chosen: the metric that a rule's own name stood for."""
     known = c.left.text if schema.known(c.left.text) else chosen
-    return said(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
+    return localize(schema.get(known).label if known else rule.labels.get(c.left.text, c.left.text.replace("_", " ")))
 
 
 def holding_checks(rule: Rule, method: str, lookup: Lookup, i: int, origin: Callable[[str], Origin]) -> list[Check]:

@@ -9,7 +9,7 @@ from typing import Any
 from triage.document.entries import CellEntry, EvidenceEntry, FindingEntry, InputEntry, SourceEntry
 from triage.document.finding_rows import COLUMNS, Row
 from triage.document.numbers import number
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import display
 from triage.rulebook.rule import Rule
 
@@ -36,7 +36,7 @@ class Origin:
     def entry(self) -> SourceEntry:
         """The cell or the formula, as the result has it."""
         if self.formula:
-            return {"formula": said(self.formula), "inputs": [o.as_input for o in self.inputs]}
+            return {"formula": localize(self.formula), "inputs": [o.as_input for o in self.inputs]}
         cell: CellEntry = {"file": self.file, "line": self.line, "column": self.column, "text": self.text}
         if self.record != "line":
             cell["record"] = self.record

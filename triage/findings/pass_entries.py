@@ -17,7 +17,7 @@ from triage.document.entries import PassEntry
 from triage.document.numbers import number
 from triage.ground.limiters import CLASSES
 from triage.ground.pixel_formats import pixel_bytes
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.reading.pass_tree import CALL
 from triage.reading.pixel_account import Account, accounts, column
 
@@ -123,7 +123,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "thrown_away": _known(account.thrown, 4),
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": cause,
-        "title": None if cause is None else said(d.book.cause(cause).title),
+        "title": None if cause is None else localize(d.book.cause(cause).title),
         "saved_ns": number(float(saved.sum()), 1),
     }
 

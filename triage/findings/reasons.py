@@ -22,7 +22,7 @@ from triage.findings.evidence import (
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
 from triage.ground.phrasing import failed_comparison, lower_first, upper_first
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.rulebook.expression import FALSE, Condition
 from triage.rulebook.rule import Rule
@@ -46,7 +46,7 @@ class Reasons:
         for concept in rule.when[self.o.d.method].given:
             if at(self.o.truth.concept(concept), i) == FALSE:
                 maker = next((r for r in self.o.d.book.rules if concept in (r.name, *r.concludes)), None)
-                needed = lower_first(said(maker.title)) if maker else concept
+                needed = lower_first(localize(maker.title)) if maker else concept
                 return True, f"applies only with {needed}"
         only = np.zeros(self.o.view.size, dtype=bool)
         only[i] = True
@@ -94,17 +94,17 @@ class Reasons:
         held = [k for k, mask in self._makers.get(by, ()) if mask[i]]
         index = min(held, key=lambda k: (len(rules[k].needs), k), default=None)  # the plainest reason
         if index is None:
-            return f"{said(rule.title)}: covered by {by}"
+            return f"{localize(rule.title)}: covered by {by}"
         other = rules[index]
-        reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else said(other.title)
-        return f"{said(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
+        reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else localize(other.title)
+        return f"{localize(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`Divergence: VALU active lanes 100 %, not below 75 %`: the first comparison that failed.
 
         A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
         """
-        title = said(rule.rules_out)
+        title = localize(rule.rules_out)
         return ((name, w, f"{title}: {why}") for name, w, why in self._failing(rule, index, silent, measured=True))
 
     def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[str, int, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Set
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.page_entries import CauseEntry, RuleEntry, ThresholdEntry
 from triage.findings.shown_findings import cite
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import display
 from triage.rulebook.rule import Rule
 
@@ -22,15 +22,15 @@ def _rule(r: Rule, method: str) -> RuleEntry:
     limits: list[ThresholdEntry] = []
     for t in r.thresholds.values():
         value, unit = display(r.threshold(t.name, method), t.unit)
-        why = said(t.why) or cites.get(t.cite, "")
+        why = localize(t.why) or cites.get(t.cite, "")
         limits.append(
             {"name": t.name.replace("_", " "), "value": value, "unit": unit, "why": why, "heuristic": not t.cite}
         )
     return {
         "id": r.id,
         "name": r.name,
-        "title": said(r.title),
-        "summary": said(r.summary or r.title),
+        "title": localize(r.title),
+        "summary": localize(r.summary or r.title),
         "thresholds": limits,
         "cites": [cite(c) for c in r.cites],
     }
@@ -43,11 +43,11 @@ def causes(d: Diagnosis, ids: Set[str]) -> dict[str, CauseEntry]:
         c = d.book.cause(name)
         out[name] = {
             "id": c.id,
-            "title": said(c.title),
-            "meaning": said(c.meaning),
-            "explains": [said(d.book.cause(e.cause).title) for e in c.explains],
+            "title": localize(c.title),
+            "meaning": localize(c.meaning),
+            "explains": [localize(d.book.cause(e.cause).title) for e in c.explains],
             "confused_with": [
-                {"title": said(d.book.cause(x.cause).title), "how": said(x.how)} for x in c.confused_with
+                {"title": localize(d.book.cause(x.cause).title), "how": localize(x.how)} for x in c.confused_with
             ],
             "rules": sorted(r.id for r in d.book.rules if r.cause == name),
             "cites": [cite(x) for x in c.cites],

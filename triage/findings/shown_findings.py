@@ -26,7 +26,7 @@ from triage.findings.origins import Origins
 from triage.findings.text_fields import NOT_MEASURED, sentence
 from triage.findings.wait_evidence import evidence
 from triage.ground.limiters import CLASSES, less_sure, level
-from triage.ground.terminology import names_of, said, speaking
+from triage.ground.terminology import localize, names_of, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.groups import reads
 from triage.inference.rule_context import gpu_facts
@@ -49,7 +49,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
     """
     rules = {int(d.parts[p].firings.rule[k]) for p, k in d.order} | {i.rule for i in items}
     # titles stand beside those of other captures, whose GPU may be of another vendor: in the words that fit all
-    titles = {r: (said(d.book.rules[r].title), said(d.book.rules[r].verify)) for r in rules}
+    titles = {r: (localize(d.book.rules[r].title), localize(d.book.rules[r].verify)) for r in rules}
     listed: list[Finding | None] = [None] * len(d.order)
     on_items: list[Finding | None] = [None] * len(items)
     for p, part in enumerate(d.parts):
@@ -121,8 +121,8 @@ class _Maker:
         alike = 1.0 if part.capture.frame_ns > 0 else untimed_share([part])
         because = [c.why for c in checks]
         if gain and rule.gain and rule.gain.because:
-            because.append(f"gain: {said(rule.gain.because)}")
-        caveats = [said(c.text) for c in rule.caveats if may_hold(c.where, here)]
+            because.append(f"gain: {localize(rule.gain.because)}")
+        caveats = [localize(c.text) for c in rule.caveats if may_hold(c.where, here)]
         caveats += self._tell_apart(rule, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
         places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks)
@@ -221,7 +221,7 @@ class _Maker:
                 other = self.d.book.by_name.get(t.rule)
                 title = other.title if other else t.rule
                 out.append(
-                    f"\u201c{said(title)}\u201d would look the same; {said(schema.get(t.by).label)} ({t.by}) decides: {said(t.how)}"
+                    f"\u201c{localize(title)}\u201d would look the same; {localize(schema.get(t.by).label)} ({t.by}) decides: {localize(t.how)}"
                 )
         return out
 

@@ -18,7 +18,7 @@ from triage.findings import occupancy_text
 from triage.ground.columns import is_column
 from triage.ground.limiters import LIMITERS
 from triage.ground.phrasing import FIELD, upper_first
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
 from triage.rulebook.rule import Rule
@@ -94,7 +94,7 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         # lets first, as in a condition: a word of FIELDS never hides a rule's own number
         if not (name in rule.let or schema.known(name)):
             word = FIELDS[name](lookup.view, i)
-            return word if name in QUOTED else said(word)
+            return word if name in QUOTED else localize(word)
         values = lookup(name)
         value = float(values[i]) if is_column(values) else float(values)
         # an advice that would say this is dropped, a finding says it
@@ -105,7 +105,7 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         return show(value, schema.get(name).unit if schema.known(name) else "count")
 
     # before the fields are filled in: what stands in a capture is never put into other words
-    text = said(template)
+    text = localize(template)
     if "[[" in text:
         text = _CLAUSE.sub(clause, text)
     return FIELD.sub(fill, text) if "{" in text else text  # most advice has none
@@ -124,7 +124,7 @@ def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
     nothing is claimed of units then.
     """
     words = LIMITERS[limiter]
-    phrase = said(words.limited if words.id == "latency" and not measured else words.phrase)
+    phrase = localize(words.limited if words.id == "latency" and not measured else words.phrase)
     if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
         return f"{upper_first(phrase)}."
     return f"{upper_first(phrase)}; {best}."

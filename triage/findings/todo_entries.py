@@ -20,7 +20,7 @@ from triage.findings.identity import of_item, scope
 from triage.findings.owner_advice import owner_advice
 from triage.ground.kernel_owners import is_triton, owner_of
 from triage.ground.limiters import level
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
@@ -80,7 +80,7 @@ def _entry(
     return {
         "rank": rank,
         "cause": cause.id,
-        "title": said(cause.title),
+        "title": localize(cause.title),
         "verdict_class": VERDICT_CLASSES[SUSPECT if d.cause_index.is_suspect[item.rule] else FIX],
         "level": level(
             item.fraction * alike if share is None else share,
@@ -101,7 +101,7 @@ def _entry(
         "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
         "message": _of_one(worst, item, d) + f["message"] + _after(item, d),
-        "action": advice[0] if advice else said(cause.meaning),
+        "action": advice[0] if advice else localize(cause.meaning),
         "advice": advice,
         "code": [] if theirs else f["code"],
         "verify": f["verify"],
@@ -118,7 +118,7 @@ def _after(item: Item, d: Diagnosis) -> str:
     """` Void once “Unfused attention” is fixed, which changes the same kernels.`"""
     if item.after < 0:
         return ""
-    title = said(d.book.cause(d.cause_index.names[item.after]).title)
+    title = localize(d.book.cause(d.cause_index.names[item.after]).title)
     return f" Void once “{title}” is fixed, which changes the same kernels."
 
 
@@ -131,9 +131,9 @@ def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
 def _triton(cause: Cause, view: View) -> list[str]:
     """Advice of a cause in Triton's words, which no CUDA kernel gets."""
     facts = gpu_facts(view) | {"api": "triton"}
-    return [said(a.text) for a in cause.advice if "api" in a.where and holds(a.where, facts)]
+    return [localize(a.text) for a in cause.advice if "api" in a.where and holds(a.where, facts)]
 
 
 def general(cause: Cause, view: View) -> list[str]:
     """Advice of a cause for the GPU and API of the capture, general advice first."""
-    return [said(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]
+    return [localize(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]

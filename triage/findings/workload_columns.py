@@ -22,7 +22,7 @@ from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, CLASSES, GRADES
 from triage.ground.method import GOOD_HIT_RATE, GREAT_HIT_RATE, HIGH, RAISED
 from triage.ground.phrasing import lower_first
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.reading.marker_tree import spread
 from triage.schema.derived import HARDWARE_UNITS, SHADER_PIPES, TILER_UNITS
 
@@ -172,7 +172,7 @@ class Columns:
             lead, top = int(self.leader[i]), self._best.get((self._p, w))
             key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "", measured)
             if key not in made:
-                made[key] = verdict_text(limiter, lower_first(said(key[1])), measured=measured)
+                made[key] = verdict_text(limiter, lower_first(localize(key[1])), measured=measured)
             out.append(made[key])
         return out
 

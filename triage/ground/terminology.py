@@ -76,7 +76,7 @@ def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, *([facts["link"]] if "link" in facts else [])]))
 
 
-def said(text: str) -> str:
+def localize(text: str) -> str:
     """A text of ours in the words of the GPU at hand; fields in braces, code and what stands in quotes stay."""
     return _put(text, voice().names)
 

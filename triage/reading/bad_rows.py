@@ -70,8 +70,8 @@ def ends(files: Iterable[Source]) -> list[Quality]:
 
 
 def _total(line: int, name: str) -> Quality:
-    said = f"line {line}: {name[:40]!r} is the sum or mean of the other rows, not a workload: excluded"
-    return Quality("total-row", said)
+    text = f"line {line}: {name[:40]!r} is the sum or mean of the other rows, not a workload: excluded"
+    return Quality("total-row", text)
 
 
 def _remark(e: Misfit, alone: bool) -> Quality:

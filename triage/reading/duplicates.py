@@ -145,12 +145,12 @@ def _differ(source: Source, above: int, rows: Sequence[str], top: int, used: Col
         for j, at in again.items():
             # what is left empty says nothing
             if max(j, at) < len(row) <= len(names) + 1 and row[at] != row[j] and row[at] and row[j]:
-                said = (
+                text = (
                     f"{names[at][:60]!r} occurs twice in line {above + top + 1} of {source.name}, with different values (first: {row[at][:20]!r} "
                     f"and {row[j][:20]!r}, line {number}): "
                 )
                 which = f"column {at + 1} was used" if at in used else "which one is right is unknown"
-                return [Quality("columns-disagree", said + which)]
+                return [Quality("columns-disagree", text + which)]
     return []
 
 
@@ -180,11 +180,11 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
         if is_text(file) and file.plain_path and MIN_DUPLICATE_BYTES <= file.size <= MAX_TEXT_COMPARE_BYTES:
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
-                said = (
+                message = (
                     f"{file.name} repeats earlier lines from line {len(lines) - size + 1} to its end: figures count double if the "
                     "export was appended to itself"
                 )
-                return [Quality("repeated-rows", said, doubt=True)]
+                return [Quality("repeated-rows", message, doubt=True)]
     return []
 
 
@@ -229,11 +229,11 @@ def _rows(table: Table) -> list[Quality]:
     if not whole.duplicated(keep=False).all():
         return []
     again = int(np.argmax(whole.duplicated().to_numpy()))
-    said = (
+    text = (
         f"every row occurs more than once (first repeat on line {table.line(again)}): times count double if the export was "
         "appended to itself"
     )
-    return [Quality("repeated-rows", said, doubt=True)]
+    return [Quality("repeated-rows", text, doubt=True)]
 
 
 def _pairs(table: Table) -> list[Quality]:
@@ -255,8 +255,8 @@ def _pairs(table: Table) -> list[Quality]:
     if not len(like) or 10 * len(like) > len(table):
         return []
     lines = ", ".join(str(table.line(int(i) + 1)) for i in like[:3])
-    said = f"{len(like)} of {len(table)} rows repeat the row above, figure for figure (line {lines}): their times may count double"
-    return [Quality("repeated-rows", said, int(like[0]) + 1)]
+    text = f"{len(like)} of {len(table)} rows repeat the row above, figure for figure (line {lines}): their times may count double"
+    return [Quality("repeated-rows", text, int(like[0]) + 1)]
 
 
 def _enough(columns: Iterable[Floats]) -> bool:

@@ -143,8 +143,8 @@ def _one_binary(table: Table, metric: str) -> list[Quality]:
         other = values != np.median(values)
         if other.sum() == 1:
             row, name = int(some[np.argmax(other)]), str(names[codes[some[0]]])
-            said = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
-            return [Quality("contradiction", said, row, doubt=True)]
+            text = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
+            return [Quality("contradiction", text, row, doubt=True)]
     return []
 
 
@@ -170,8 +170,8 @@ def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
         return []
     with np.errstate(all="ignore"):
         bad = sum(table.columns[m].values for m in moved) / (ns * 1e-9) > PEAK_ROOM * peak
-    said = f"more bytes per second than its memory moves ({show(peak, 'byte/s')})"
-    return _blank(table, (*moved, "gpu.time"), bad, said)
+    text = f"more bytes per second than its memory moves ({show(peak, 'byte/s')})"
+    return _blank(table, (*moved, "gpu.time"), bad, text)
 
 
 def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, said: str) -> list[Quality]:

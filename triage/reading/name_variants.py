@@ -40,8 +40,8 @@ def nameless(table: Table, kernels: bool) -> list[Quality]:
         return []
     first = int(np.argmax(empty))
     some = plural(int(empty.sum()), "row")
-    said = f"{some} without a name, or with a number for one (first: line {table.line(first)}): merged cells, or a lost one; listed by themselves"
-    return [Quality("no-name", said, first)]
+    text = f"{some} without a name, or with a number for one (first: line {table.line(first)}): merged cells, or a lost one; listed by themselves"
+    return [Quality("no-name", text, first)]
 
 
 def unite(table: Table) -> list[Quality]:
@@ -61,8 +61,8 @@ def unite(table: Table) -> list[Quality]:
         table.names = np.array([other.get(str(n), n) for n in table.names], dtype=object)
     first = int(np.argmax(bad))
     shown = "; ".join(f"{n[:60]!r} as {best[:60]!r}" for n, best in list(other.items())[:MAX_SHOWN])
-    said = (
+    text = (
         f"{plural(int(bad.sum()), 'row')} with another spelling of a name (blanks, width or case), "
         f"{'read as one' if table.trace is None else 'kept apart'}: {shown}"
     )
-    return [Quality("name-spelling", said, first)]
+    return [Quality("name-spelling", text, first)]

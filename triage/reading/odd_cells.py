@@ -52,8 +52,8 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
     declared: Collection[str] = getattr(module, "MAY_LACK", ())
     may_lack = declared if isinstance(declared, dict) else dict.fromkeys(declared, "")
     found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
-    said = " ".join(q.message for q in table.quality) if found else ""
-    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", said)][
+    sentence = " ".join(q.message for q in table.quality) if found else ""
+    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", sentence)][
         :MAX_REMARKS
     ]
 
@@ -239,15 +239,15 @@ def _heads(block: Block) -> Iterator[_Found]:
             figure = NUMBER.fullmatch(first) is not None
             lost = figure if at == len(titles) - 1 else at > 0 or not figure
         if lost and first:
-            said = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
-            yield 0, "lost-header", said
+            message = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
+            yield 0, "lost-header", message
         elif title != title.translate(name_variants.INVISIBLE):
             yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
     if len(counters := [t for t in titles if "__" in t]) >= SORTED:
         falls = [a for a, b in itertools.pairwise(counters) if a > b]
         if 0 < len(falls) <= FALLS:
-            said = f"all counters but {falls[0][:60]!r} and a few others stand in alphabetical order: names may have been exchanged"
-            yield 0, "lost-header", said
+            message = f"all counters but {falls[0][:60]!r} and a few others stand in alphabetical order: names may have been exchanged"
+            yield 0, "lost-header", message
 
 
 def _sum(block: Block) -> Iterator[_Found]:

@@ -67,12 +67,12 @@ def _impossible(table: Table) -> list[Quality]:
             count, shown = int(bad.sum()), show(float(column.values[first]), unit)
             figures = f"{count} of {len(table)} {'figure is' if count == 1 else 'figures are'} {why}"
             at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
-            said = (
+            text = (
                 f"{label[:80]} is {shown}, {why}"
                 if len(table) == 1
                 else f"{label[:80]}: {figures} (first: {shown}, {at})"
             )
-            out.append(Quality("impossible-value", f"{said}; treated as missing", first))
+            out.append(Quality("impossible-value", f"{text}; treated as missing", first))
         column.values = np.where(bad, np.nan, column.values)
     return out
 
@@ -117,8 +117,8 @@ def _no_room(table: Table) -> list[Quality]:
     first = int(np.argmax(bad))
     where = f"first: {str(table.names[first])[:80]}, line {_line(table, limits[0], first)}"
     some = f"{int(bad.sum())} of {plural(len(table), 'launch')}"
-    said = f"the profiler's occupancy of {some} that ran is 0 groups per SM ({where}); treated as missing{', as 1 where one resource has no room' if (bad & one).any() else ''}"
-    return [Quality("impossible-value", said, first)]
+    text = f"the profiler's occupancy of {some} that ran is 0 groups per SM ({where}); treated as missing{', as 1 where one resource has no room' if (bad & one).any() else ''}"
+    return [Quality("impossible-value", text, first)]
 
 
 def _constant(table: Table) -> list[Quality]:
@@ -143,8 +143,8 @@ def _constant(table: Table) -> list[Quality]:
             out.append(f"{schema.get(name).label} ({percent(float(low))})")
     if not out:
         return []
-    said = f"the same in all {len(table):,} launches of different kernels, so not measured: {', '.join(out)}; treated as missing"
-    return [Quality("constant", said)]
+    text = f"the same in all {len(table):,} launches of different kernels, so not measured: {', '.join(out)}; treated as missing"
+    return [Quality("constant", text)]
 
 
 def _zero_stalls(table: Table) -> list[Quality]:

@@ -72,8 +72,8 @@ def read(
     for file in table.files:
         file.unchanged()
     if options.events and not dialects.has_events(module):
-        said = f"--events {options.events} was not read: exports of this kind ({module.NAME}) have no event list of their own"
-        table.quality.insert(0, Quality("events", said))
+        text = f"--events {options.events} was not read: exports of this kind ({module.NAME}) have no event list of their own"
+        table.quality.insert(0, Quality("events", text))
     table.quality += bad_rows.ends(table.files)
     table.quality += identities.check(
         table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.MOVED) else None
@@ -110,8 +110,8 @@ def capture(table: Table, module: dialects.Dialect, why: str, device: str = "", 
     duration = facts.get("gpu.time", np.full(len(names), np.nan))
     inclusive, own = marker_tree.exclusive(duration, parent, depth, table.leaf_time)
     if (i := marker_tree.outgrown(inclusive, parent)) >= 0:
-        said = f"{names[i]} takes {show(float(inclusive[i]), 'ns')}, the marker around it {show(float(inclusive[parent[i]]), 'ns')}"
-        table.quality.append(Quality("contradiction", said, doubt=True))
+        text = f"{names[i]} takes {show(float(inclusive[i]), 'ns')}, the marker around it {show(float(inclusive[parent[i]]), 'ns')}"
+        table.quality.append(Quality("contradiction", text, doubt=True))
     measured = _timed(table)
     if measured is not None:  # where several ran at once, each is given its part of the time
         own = np.bincount(codes, measured.own_ns[: len(codes)], len(names)).astype(np.float64)

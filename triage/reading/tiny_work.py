@@ -63,5 +63,5 @@ def _counts_only(capture: Capture) -> None:
         if schema.known(metric) and not schema.get(metric).additive and schema.get(metric).unit == "ratio":
             capture.facts[metric] = np.where(tiny, np.nan, values)
     count, share = int(capture.calls[tiny].sum()), float(own[tiny].sum() / own.sum())
-    said = f"{plural(count, 'action')} below {in_words()['tiny']}, replayed one by one, take {share:.0%} of the time: their rates show starting and draining, and are not used"
-    capture.quality.append(Quality("short-replay", said))
+    text = f"{plural(count, 'action')} below {in_words()['tiny']}, replayed one by one, take {share:.0%} of the time: their rates show starting and draining, and are not used"
+    capture.quality.append(Quality("short-replay", text))

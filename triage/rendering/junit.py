@@ -97,9 +97,9 @@ def _case(w: _Work, name: str, found: Sequence[FindingEntry], items: Sequence[It
 
 def _budget(e: BudgetEntry) -> Case:
     """A case per budget, which fails where it is exceeded."""
-    said = f"{phrases.time(e['ns'])} of {phrases.time(e['allowed_ns'])}: {phrases.budget(e)}"
-    failure = Failure(said, "budget", [said]) if e["over_ns"] else None
-    return Case("budget", short(e["marker"], MAX_NAME_CHARS), e["ns"] / 1e9, failure, [] if failure else [said])
+    text = f"{phrases.time(e['ns'])} of {phrases.time(e['allowed_ns'])}: {phrases.budget(e)}"
+    failure = Failure(text, "budget", [text]) if e["over_ns"] else None
+    return Case("budget", short(e["marker"], MAX_NAME_CHARS), e["ns"] / 1e9, failure, [] if failure else [text])
 
 
 def _verdict(w: _Work) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from triage.document.entries import PassEntry
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.rendering import phrases
 from triage.rendering.labels import HEADS
@@ -75,7 +75,7 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Bytes moved", True, _moved),
     ("Read:write", True, _read_share),
     ("Bytes/px", True, _per_pixel),
-    (HEADS.limiter, False, lambda p: said(BY_ID[p["limiter_class"]].brief)),
+    (HEADS.limiter, False, lambda p: localize(BY_ID[p["limiter_class"]].brief)),
     (HEADS.root_cause, False, lambda p: p["title"] or "–"),
     (HEADS.saves, True, lambda p: phrases.time(p["saved_ns"]) if p["saved_ns"] else "–"),
 )

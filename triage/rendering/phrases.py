@@ -24,7 +24,7 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.method import HIGH
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
-from triage.ground.terminology import said, voice
+from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
@@ -95,7 +95,7 @@ def unjudged(s: Summary) -> str:
 
 
 def _level(top: UnitEntry) -> str:
-    return f"{said(top['unit'])} at {number(top['pct'], '%')}"
+    return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
 
 
 def _busiest(top: UnitEntry) -> str:
@@ -161,7 +161,7 @@ def shares(c: TodoItem) -> str:
 
 def limiters(s: Summary, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`."""
-    known = [f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
+    known = [f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 
@@ -283,7 +283,7 @@ def back(m: MarkerRow) -> str:
 def label(metric: str) -> str:
     """Label of a metric."""
     if schema.known(metric):
-        return said(schema.get(metric).label)
+        return localize(schema.get(metric).label)
     return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
 
 
@@ -309,7 +309,9 @@ def source(o: SourceEntry, most: int = 2) -> str:
 
 def spoken(formula: str) -> str:
     """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`."""
-    words = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], said(formula))
+    words = _ID.sub(
+        lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], localize(formula)
+    )
     return words.replace("most(", "highest of (").replace("least(", "lowest of (")
 
 
@@ -323,8 +325,8 @@ def cell(o: SourceEntry, most: int = 2) -> str:
     found = list({(x["file"], x["line"], x["column"]): x for x in leaves(o)}.values())
     found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
     cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
-    told = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
-    return f"{short(spoken(o['formula']), 80)}{told}"
+    origin = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
+    return f"{short(spoken(o['formula']), 80)}{origin}"
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
@@ -373,7 +375,7 @@ def tail(path: str) -> str:
 
 def sol(w: WorkloadEntry, most: int = 3) -> str:
     """`TEX 43 %, SM 39 %`: the top units."""
-    return ", ".join(f"{said(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
+    return ", ".join(f"{localize(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
 
 
 def path(w: WorkloadEntry, long: int = 80) -> str:

@@ -24,7 +24,7 @@ from triage.ground.errors import ReportError
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
-from triage.ground.terminology import said, voice
+from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, confined, declared, escape, next_captures, phrases, timeline_phrases
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames, frames_table
@@ -205,8 +205,8 @@ class Phrases:
     ranks = staticmethod(timeline_phrases.ranks)
 
     def __init__(self) -> None:
-        self.classes = {x.id: said(x.name) for x in LIMITERS}
-        self.meanings = {x.id: said(x.meaning) for x in LIMITERS}
+        self.classes = {x.id: localize(x.name) for x in LIMITERS}
+        self.meanings = {x.id: localize(x.meaning) for x in LIMITERS}
         self.bands = dict(BANDS)
         self.gaps = {g.id: g.name for g in GAP_WORDS.values()}
 

@@ -19,7 +19,7 @@ from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
-from triage.ground.terminology import said, voice
+from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
@@ -291,7 +291,7 @@ class _Page:
                 label + times,
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
-                Text.assemble((fill, style), "" if narrow else f" {said(BY_ID[w['limiter_class']].brief)}"),
+                Text.assemble((fill, style), "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"),
                 Text(clean(phrases.root_cause(m))),
                 phrases.back(m),
             )

@@ -13,7 +13,7 @@ from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, VerdictEntry
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.rendering import phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.labels import HEADS
@@ -101,7 +101,10 @@ def bar(known: list[LimiterEntry], cells: int) -> Text:
 def legend(known: list[LimiterEntry], cells: int) -> Text:
     """Legend of `bar`."""
     return _legend(
-        [(LOOKS[x["limiter_class"]], f"{said(BY_ID[x['limiter_class']].name)} {percent(x['share'])}") for x in known],
+        [
+            (LOOKS[x["limiter_class"]], f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}")
+            for x in known
+        ],
         cells,
     )
 

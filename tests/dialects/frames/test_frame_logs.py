@@ -155,8 +155,8 @@ def test_a_summary_without_frames_is_refused() -> None:
 def test_one_sentence_says_which_side_sets_the_frame_rate(
     gpu: float, cpu: float, facts: dict[str, float], verdict: str
 ) -> None:
-    said = pacing.sentence(gpu, cpu, facts, {"cpu": "the render thread"})
-    assert verdict in said if verdict else not said
+    text = pacing.sentence(gpu, cpu, facts, {"cpu": "the render thread"})
+    assert verdict in text if verdict else not text
 
 
 @pytest.mark.parametrize(

@@ -490,7 +490,7 @@ def test_findings_say_where(tmp_path: Path) -> None:
     words = "transpose.cu:13 (global store): 100 % of excess store sectors, 8.0x the accesses needed"
     waits = "a global store waits for the global load (LDG) of argument 1 (const float*) at transpose.cu:12"
     for fmt in ("terminal", "markdown", "jira", "html"):
-        said = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", fmt, "--full").stdout).split())
-        assert words in said and waits in said, fmt
+        text = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", fmt, "--full").stdout).split())
+        assert words in text and waits in text, fmt
     run("tickets", path, "-o", tmp_path / "t", "--markup", "markdown")
     assert any("**Source:**" in p.read_text() for p in (tmp_path / "t").rglob("*.md"))

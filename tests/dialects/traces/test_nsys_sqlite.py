@@ -190,8 +190,8 @@ def test_impossible_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     c = nsys.capture(
         tmp_path / "a.sqlite", some, change + "update CUPTI_ACTIVITY_KIND_MEMCPY set end = 9000000000000000000"
     )
-    said = " ".join(q.message for q in c.quality)
-    assert "1 without start or end and 1 that end before they start" in said and "1 with times beyond any clock" in said
+    text = " ".join(q.message for q in c.quality)
+    assert "1 without start or end and 1 that end before they start" in text and "1 with times beyond any clock" in text
     assert len(c.table) == 4 and c.timeline is not None
     line = c.table.line(list(map(str, c.table.names)).index(ADD))
     assert c.table.files[0].records([line])[line][0] == str(int(c.table.raw["start"].values[1]))

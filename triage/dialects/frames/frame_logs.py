@@ -38,8 +38,8 @@ def rows_of(source: Source, start: int, headers: Sequence[str]) -> tuple[list[li
         lines.append(number)
     if not uneven:
         return found, lines, []
-    said = f"{plural(len(uneven), 'row')} with more or fewer cells than the header's {len(headers)}, first in line {uneven[0]}"
-    return found, lines, [Quality("rows-set-aside", said)]
+    text = f"{plural(len(uneven), 'row')} with more or fewer cells than the header's {len(headers)}, first in line {uneven[0]}"
+    return found, lines, [Quality("rows-set-aside", text)]
 
 
 def table(

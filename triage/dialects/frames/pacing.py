@@ -86,12 +86,12 @@ def judge(table: Table, judged: Masks, who: Mapping[str, str] | None = None) -> 
             facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
         shares = [_of(table, f"present.{side}_share", rows) for side in ("gpu", "cpu")]
         gpu, cpu = (float(s[0]) if s is not None else np.nan for s in shares)
-        said = sentence(gpu, cpu, found, who or {})
+        message = sentence(gpu, cpu, found, who or {})
         even = describe(found, int(rows.sum()))
         name = str(distinct[code])[:60]
-        if said or even:
-            text = f"{name}: {said}{even}" if said else f"{name}{even.replace(';', ':', 1)}"
-            check = "frame-bound" if said else "frame-pacing"
+        if message or even:
+            text = f"{name}: {message}{even}" if message else f"{name}{even.replace(';', ':', 1)}"
+            check = "frame-bound" if message else "frame-pacing"
             table.remark(check, text, int(np.argmax(rows)))
     enter(table, facts, FORMULAS)
 
@@ -139,7 +139,7 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
     sides = f"the GPU works {min(gpu, 9.99):.0%} of the frame time"
     sides += f", {cpu_name} {min(cpu, 9.99):.0%}" if np.isfinite(cpu) else ""
     frames = [f"{name} for {FULL:.0%} or more in {often[side]:.0%} of the frames" for side, name in (("gpu", "the GPU"), ("cpu", cpu_name)) if f"present.{side}_bound" in facts]  # fmt: skip
-    told = f" ({', '.join(frames)})" if frames else ""
+    text = f" ({', '.join(frames)})" if frames else ""
     if often["gpu"] >= HALF:
         verdict = f"GPU-bound, and {cpu_name} is busy as long: shorten both" if often["cpu"] >= HALF else "GPU-bound"
     elif often["cpu"] >= HALF:
@@ -150,4 +150,4 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
             if np.isfinite(cpu)
             else "not GPU-bound; CPU times are not exported"
         )
-    return f"{sides}{told}: {verdict}"
+    return f"{sides}{text}: {verdict}"

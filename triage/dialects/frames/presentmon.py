@@ -156,12 +156,12 @@ def _say_untracked(table: Table, headers: list[str], plain: list[str], wide: wid
         return
     util = next((i for i, h in enumerate(plain) if _UTIL.match(h)), -1)
     load = wide.numbers.get(util)
-    said = (
+    text = (
         f" (load {np.nanmean(load):.0f} %, sampled by the driver)"
         if load is not None and np.isfinite(load).any()
         else ""
     )
-    table.remark("no-times", f"FrameView has no GPU time per frame{said}; {_TRACK}")
+    table.remark("no-times", f"FrameView has no GPU time per frame{text}; {_TRACK}")
 
 
 def _say_gaps(table: Table, judged: Masks) -> None:

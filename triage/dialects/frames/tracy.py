@@ -67,8 +67,8 @@ def read(source: Source, options: Options) -> Table:
         np.logical_or.reduce([(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)])
     )
     if wrong.size:
-        said = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
-        table.remark("impossible-value", said, int(wrong[0]))
+        text = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
+        table.remark("impossible-value", text, int(wrong[0]))
     table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
     table.collectable = frozenset()
     table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")

@@ -244,8 +244,8 @@ def _bound(table: Table, frame: dict[str, int], numbers: dict[int, Floats], foun
     thread = max(threads, key=lambda m: threads[m], default="")
     cpu = threads.get(thread, np.nan)
     who = {"cpu": _WHO[thread]} if thread else {}
-    if said := pacing.sentence(gpu, cpu, found, who):
-        table.remark("frame-bound", said + pacing.describe(found, count), 0)
+    if text := pacing.sentence(gpu, cpu, found, who):
+        table.remark("frame-bound", text + pacing.describe(found, count), 0)
 
 
 def _pace(table: Table, frame: dict[str, int], numbers: dict[int, Floats]) -> dict[str, float]:

@@ -97,8 +97,8 @@ def read(source: Source, options: Options) -> Table:
     if log.brief:
         table.notes.append(f"{plural(log.brief, 'event')} of 0.00 ms left out: shorter than ProfileGPU prints")
     for queue, ms in log.beside.items():
-        said = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
-        table.remark("other-queue", said)
+        text = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
+        table.remark("other-queue", text)
     if "v-sync enabled" in source.head_text:
         table.remark("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
     table.notes.append(
@@ -115,8 +115,8 @@ def _say_stated(table: Table, log: _Log) -> None:
         first = next((i for i in rows if re.match(r"frame\b", log.cells[i][0], re.IGNORECASE)), -1)
         shown = float(log.cells[first][1] or 0) if first >= 0 else sum(float(log.cells[i][1] or 0) for i in rows)
         if rows and shown < SHOWN * stated:
-            said = f"the dump states {stated:.2f} ms of GPU time, its frame takes {shown:.2f} ms ({shown / stated:.1%}): shares are of the frame"
-            table.remark("part-of-total", said, rows[0])
+            text = f"the dump states {stated:.2f} ms of GPU time, its frame takes {shown:.2f} ms ({shown / stated:.1%}): shares are of the frame"
+            table.remark("part-of-total", text, rows[0])
 
 
 def _scan(source: Source) -> _Log:

@@ -141,8 +141,8 @@ def _aggregate(
     table.unmapped = unused
     span = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts.pop())
     means = "one sample" if span == "1" else f"means of {span} samples over time"
-    said = f"{means}: the whole GPU, no passes; a mean hides what few frames do"
-    table.remark("time-series", said)
+    text = f"{means}: the whole GPU, no passes; a mean hides what few frames do"
+    table.remark("time-series", text)
     table.notes.append(
         "capture a snapshot (Snapdragon Profiler) or a render stage trace (ovrgpuprofiler -t) to see passes"
     )

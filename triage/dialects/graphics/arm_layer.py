@@ -72,8 +72,8 @@ def read(source: Source, options: Options) -> Table:
     inputs = tuple(headers[c] for c in queues)
     formula = f"queue cycles / {CLOCK_HZ / 1e9:g} GHz (assumed)"
     table.columns["gpu.time"] = Column(cycles * 1e9 / CLOCK_HZ, "", formula=formula, inputs=inputs)
-    said = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
-    table.remark("assumed-clock", said)
+    text = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
+    table.remark("assumed-clock", text)
     used = {kind, label, *numeric}
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in used and h != "Index"]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")

@@ -102,8 +102,8 @@ def read(source: Source, options: Options) -> Table:
         table.columns[metric] = _column(metric, headers[c], wide.numbers[c], lasted, first)
     table.unmapped = [h for c, h in enumerate(headers) if h and c not in {time, label, length, *used.values()}]
     if label < 0:
-        said = f"no column {', '.join(_LABELS[:3])}: the capture is one aggregate, without passes"
-        table.remark("aggregate", said)
+        text = f"no column {', '.join(_LABELS[:3])}: the capture is one aggregate, without passes"
+        table.remark("aggregate", text)
         table.kinds, table.group = np.full(len(table), "frame", dtype=object), False
     return table
 

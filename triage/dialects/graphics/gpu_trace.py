@@ -292,10 +292,10 @@ def _settings(table: Table, export: Export) -> None:
     # the settings may be missing, the folder's name says it too
     path = f"{export.folder}/{export.typed.name}".upper()
     if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("lock")):  # "Lock to Boost" is one
-        said = f" ({clocks})" if clocks else ""
+        text = f" ({clocks})" if clocks else ""
         table.remark(
             "unlocked-clocks",
-            f"the GPU clocks were not locked{said}: times and SOL% of two captures "
+            f"the GPU clocks were not locked{text}: times and SOL% of two captures "
             "are not comparable; capture with --set-gpu-clocks=base",
         )
     elif clocks:

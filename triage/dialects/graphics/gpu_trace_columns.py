@@ -70,8 +70,8 @@ def clocks(table: Table) -> None:
             continue
         factor = perfworks.clock_factor(column.values)
         if factor is None:
-            said = f"{column.header[:80]}: neither Hz nor MHz by the size of its figures; not used"
-            table.remark("unit-not-understood", said)
+            text = f"{column.header[:80]}: neither Hz nor MHz by the size of its figures; not used"
+            table.remark("unit-not-understood", text)
             table.unmapped.append(table.columns.pop(metric).header)
         elif factor != 1.0:
             column.values, column.unit, column.factor = column.values * factor, "MHz", factor

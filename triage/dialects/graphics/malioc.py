@@ -117,10 +117,10 @@ def _bound(row: dict[str, str]) -> str:
     if not cycles:
         return ""
     first, *rest = sorted(cycles, key=lambda p: -cycles[p])
-    said = f"{_UNITS.get(first, first)}-bound: {cycles[first]:g} cycles on the {path.lower().replace('total instruction', 'whole code')}"
+    text = f"{_UNITS.get(first, first)}-bound: {cycles[first]:g} cycles on the {path.lower().replace('total instruction', 'whole code')}"
     others = [p for p in rest if not (first == "A" and p in ("FMA", "CVT", "SFU"))]
-    said += f", next {_UNITS.get(others[0], others[0])} with {cycles[others[0]]:g}" if others else ""
-    return said + (f"; {row['spill']} bytes spilled to the stack" if row.get("spill", "0") != "0" else "")
+    text += f", next {_UNITS.get(others[0], others[0])} with {cycles[others[0]]:g}" if others else ""
+    return text + (f"; {row['spill']} bytes spilled to the stack" if row.get("spill", "0") != "0" else "")
 
 
 def _cycles(pipes: Sequence[str], texts: str) -> dict[str, float]:

@@ -71,8 +71,8 @@ def read(source: Source, options: Options) -> Table:
     for h, c in wanted.items():
         others = [wide.numbers[o] for o in again.get(h, [])]
         if any(not np.array_equal(o, wide.numbers[c], equal_nan=True) for o in others):  # which one is meant?
-            said = f"{h!r} stands {1 + len(others)} times with different values: not used"
-            table.remark("ambiguous-counter", said)
+            message = f"{h!r} stands {1 + len(others)} times with different values: not used"
+            table.remark("ambiguous-counter", message)
             continue
         _column(table, h, c, wide.numbers[c])
     _several(table)
@@ -110,8 +110,8 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
             return
         unit = unit or "ns"
         whole = units.show(np.nansum(values) * units.factor(unit, "ns"), "ns")
-        said = f"{header!r} states no unit and was read as {unit}, which makes the frame {whole}"
-        table.quality.append(remark or Quality("time-unit", said))
+        text = f"{header!r} states no unit and was read as {unit}, which makes the frame {whole}"
+        table.quality.append(remark or Quality("time-unit", text))
     if np.isfinite(values).any():
         factor = units.factor(unit, "ns")
         table.columns["gpu.time"] = Column(values * factor, header, c + 1, unit, factor)
@@ -119,8 +119,8 @@ def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None
 
 def _untimed(table: Table, has_column: bool) -> None:
     what = "the column GPU Time holds nothing that could be read" if has_column else "no column is called GPU Time"
-    said = f"{what}: savings can only be shares of each encoder; profile the capture and export again"
-    table.remark("no-times", said)
+    text = f"{what}: savings can only be shares of each encoder; profile the capture and export again"
+    table.remark("no-times", text)
 
 
 def _column(table: Table, header: str, c: int, values: Floats) -> None:

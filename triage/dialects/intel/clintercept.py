@@ -59,11 +59,11 @@ def read(source: Source, options: Options) -> Table:
     if others := [d.name for d in devices if d is not best]:
         table.remark("other-devices", f"read is {best.name}; other devices in the report: {', '.join(others)}")
     if best.odd:
-        said = f"{plural(len(best.odd), 'row')} excluded, not matching the header: line {best.odd[0]}"
-        table.remark("rows-set-aside", said, doubt=True)
+        text = f"{plural(len(best.odd), 'row')} excluded, not matching the header: line {best.odd[0]}"
+        table.remark("rows-set-aside", text, doubt=True)
     elif best.stated and best.stated != best.total:
-        said = f"the rows hold {units.show(best.total, 'ns')}, the report states {units.show(best.stated, 'ns')}"
-        table.remark("contradiction", said, doubt=True)
+        text = f"the rows hold {units.show(best.total, 'ns')}, the report states {units.show(best.stated, 'ns')}"
+        table.remark("contradiction", text, doubt=True)
     table.unmapped = ["Time (%)", "Average (ns)", "Min (ns)", "Max (ns)"]
     table.collectable = frozenset()
     table.collect = _collect

@@ -68,8 +68,8 @@ def read(source: Source, options: Options) -> Table:
     numbered = [c for c in (frame, target, *hashes) if c >= 0]
     strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
     if strange:
-        said = f"{plural(len(strange), 'frame, pass or shader')} without a number or hash"
-        table.remark("not-a-number", said, strange[0])
+        message = f"{plural(len(strange), 'frame, pass or shader')} without a number or hash"
+        table.remark("not-a-number", message, strange[0])
     frames = [str(f).strip() for f in wide.texts[frame]]
     if len(set(frames)) > 1:
         table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)

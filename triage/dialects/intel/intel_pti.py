@@ -212,8 +212,8 @@ def read(source: Source, options: Options) -> Table:
         device_name.remark_unnamed(table, "Arc B580")
     left = sum(len(g) for g in groups.values()) - len(best)
     if left:
-        said = f"{left} other kernel tables of this file hold other columns and were left out"
-        table.remark("tables-left-out", said)
+        text = f"{left} other kernel tables of this file hold other columns and were left out"
+        table.remark("tables-left-out", text)
     return table
 
 
@@ -326,8 +326,8 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
         share = _samples(data, plan)
         tables = len(set(data.block.tolist()))
         if "GlobalInstanceId" not in plan.extra and tables > 1:
-            said = f"the samples name no kernel instance: each of {tables} tables was taken for calls of its own"
-            table.remark("calls-by-table", said)
+            text = f"the samples name no kernel instance: each of {tables} tables was taken for calls of its own"
+            table.remark("calls-by-table", text)
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
         table.notes.append(
             f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime"

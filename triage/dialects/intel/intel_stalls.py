@@ -83,10 +83,10 @@ def read(source: Source, options: Options) -> Table:
         # check before summing: a sum hides a bad sample
         absurd = counted & ((counts < 0) | (counts > MAX_SAMPLES)).any(axis=0)
         if absurd.any():
-            said = (
+            text = (
                 f"{int(absurd.sum())} rows hold counts below 0 or beyond {MAX_SAMPLES:.0e} samples; they were left out"
             )
-            remarks.append(Quality("impossible-value", f"{said} (first: line {int(data.lines[np.argmax(absurd)])})"))
+            remarks.append(Quality("impossible-value", f"{text} (first: line {int(data.lines[np.argmax(absurd)])})"))
             counted &= ~absurd
         for row, name in enumerate(data.names):
             if not counted[row]:  # remarked
@@ -117,8 +117,8 @@ def read(source: Source, options: Options) -> Table:
             most, where = hottest[name]
             table.notes.append(f"{name}: {100 * most / waits:.0f} % of stalls at instruction {where}")
         if total[name] < MIN_SAMPLES:
-            said = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
-            table.remark("few-samples", said, i)
+            text = f"{name} was found {total[name]:.0f} times: too seldom to tell its reasons apart"
+            table.remark("few-samples", text, i)
     table.quality += remarks
     _times(table, source, options)
     return table

@@ -61,9 +61,9 @@ class Database:
         """Raise sqlite3.DatabaseError for pages that are not where they belong, in a file of ordinary size."""
         if self.meter.size > MAX_CHECKED_BYTES:
             return
-        said = str(self._connection.execute("pragma quick_check(1)").fetchone()[0])
-        if said.startswith("***"):
-            raise sqlite3.DatabaseError(said.partition("\n")[2] or said)
+        text = str(self._connection.execute("pragma quick_check(1)").fetchone()[0])
+        if text.startswith("***"):
+            raise sqlite3.DatabaseError(text.partition("\n")[2] or text)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

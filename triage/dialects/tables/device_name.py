@@ -43,5 +43,5 @@ def by_comment(table: Table, lines: Sequence[str]) -> None:
 def remark_unnamed(table: Table, example: str) -> None:
     """A remark where bytes were counted and no GPU is named: its peaks would tell how near the memory is to its limit."""
     if not table.device and any(m.startswith(("vram.", "gti.", "l3.bytes")) for m in table.columns):
-        said = f"GPU not named: share of the memory's peak unknown; name it, as in --device {example!r}"
-        table.remark("gpu-not-named", said)
+        text = f"GPU not named: share of the memory's peak unknown; name it, as in --device {example!r}"
+        table.remark("gpu-not-named", text)

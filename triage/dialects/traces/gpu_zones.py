@@ -174,8 +174,8 @@ def _say(table: Table, rows: JsonRows[Row], found: _Zones, gpu: list[Any], track
     if others := len(found.rows) - len(gpu):
         table.notes.append(f"{plural(others, 'CPU zone')} left out: no GPU work")
     if not any(found.called(t) for t in tracks):
-        said = "no track is named: zones were taken for GPU zones by their names; name the track GPU to be sure"
-        table.quality.append(Quality("gpu-zones", said))
+        text = "no track is named: zones were taken for GPU zones by their names; name the track GPU to be sure"
+        table.quality.append(Quality("gpu-zones", text))
     if len(tracks) > 1:
         table.quality.append(
             Quality("several-queues", f"zones of {len(tracks)} GPU tracks: what overlaps counts twice in their sum")

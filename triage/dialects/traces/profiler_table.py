@@ -115,8 +115,8 @@ def _say_missing(table: Table, source: Source, first: Mapping[str, str], own: st
     if not stated and re.fullmatch(r"\d+\.\d+", share) and float(share) >= MIN_SHARE:  # the last lines were not copied
         stated = _ns(first[own]) * 100 / float(share)
     if "gpu.time" in table.columns and (shown := float(table.columns["gpu.time"].values.sum())) < SHOWN * stated:
-        said = f"the rows hold {shown / stated:.0%} of the {units.show(stated, 'ns')} that the table states: print all with row_limit=-1"
-        table.remark("rows-missing", said)
+        text = f"the rows hold {shown / stated:.0%} of the {units.show(stated, 'ns')} that the table states: print all with row_limit=-1"
+        table.remark("rows-missing", text)
 
 
 def names() -> Mapping[str, list[str]]:

@@ -26,13 +26,13 @@ def pair(p: Judged, most: float) -> Markup:
     """Before over after, both as lengths. most: the longest time of the column, in ns."""
     if not most or p["before_ns"] is None or p["after_ns"] is None:
         return Markup("")
-    told = f"{time(p['before_ns'])} before, {time(p['after_ns'])} after"
+    text = f"{time(p['before_ns'])} before, {time(p['after_ns'])} after"
     b, a = (max(0.3, ns / most * 100) for ns in (p["before_ns"], p["after_ns"]))
     name = look(p["verdict"])
     # slower is hatched as well: the two must differ without colour
     hatch = f'<rect x="0" y="10" width="{number(a)}%" height="8" fill="url(#h-memory)"/>' if name == "slower" else ""
     return Markup(
-        f'<svg class="pairbar" width="100%" height="19" role="img" aria-label="{escape(told)}"><rect class="p-before" x="0" y="1" width="{number(b)}%" height="8"/>'
+        f'<svg class="pairbar" width="100%" height="19" role="img" aria-label="{escape(text)}"><rect class="p-before" x="0" y="1" width="{number(b)}%" height="8"/>'
         f'<rect class="p-{name}" x="0" y="10" width="{number(a)}%" height="8"/>{hatch}</svg>'
     )
 
@@ -85,7 +85,7 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
         return Markup("")
     low, high = (x if x is not None else 0.0 for x in p["interval"])
     middle = 1 / p["speedup"] - 1
-    told = f"time {signed(middle)} ({spread(low, high)})"
+    phrase = f"time {signed(middle)} ({spread(low, high)})"
 
     def at(x: float) -> float:
         return 50 + max(-1.0, min(1.0, x / reach)) * 47
@@ -100,5 +100,5 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
     else:
         dot = f'<circle class="p-{name}" cx="{number(at(middle))}%" cy="10" r="4.5"/>'
     return Markup(
-        f'<svg class="delta" width="100%" height="20" role="img" aria-label="{escape(told)}">{band}{zero}{line}{dot}</svg>'
+        f'<svg class="delta" width="100%" height="20" role="img" aria-label="{escape(phrase)}">{band}{zero}{line}{dot}</svg>'
     )

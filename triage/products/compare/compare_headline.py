@@ -34,15 +34,15 @@ def sentences(doc: Comparison) -> list[str]:
         ]
     if frame["speedup"] is None:
         return [f"{plural(doc['totals']['pairs'], f'matched {noun(doc)}')}, no durations to compare."]
-    told = upper_first(_counts(doc))
+    counts = upper_first(_counts(doc))
     if doc["work"]["unequal"]:
-        return [f"{upper_first(text)}." for text in (*_unequal(doc), told)]
+        return [f"{upper_first(text)}." for text in (*_unequal(doc), counts)]
     text = f"{times(frame)}: {change(frame)}"
     if apart := doc["outside"]:
         work, item = apart["workloads"], noun(doc)
         text = f"{item.capitalize()}s {times(work)}: {change(work)}"
-        return [f"{text}.", f"Outside all {item}s {times(apart)}; total {times(frame)}.", f"{told}."]
-    return [f"{text}.", f"{told}."]
+        return [f"{text}.", f"Outside all {item}s {times(apart)}; total {times(frame)}.", f"{counts}."]
+    return [f"{text}.", f"{counts}."]
 
 
 def verdict(doc: Comparison) -> str:

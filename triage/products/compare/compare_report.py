@@ -338,10 +338,10 @@ def _rest(doc: Comparison, failed: int) -> list[Case]:
 
 
 def _case(p: Paired, limit: float) -> Case:
-    told = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
+    text = f"{time(p['before_ns'])} -> {time(p['after_ns'])}. {p['reading']}"
     group, name = clean(".".join(p["path"]) or "frame")[:MAX_NAME_CHARS], clean(p["name"])[:MAX_NAME_CHARS]
     seconds = (p["after_ns"] or 0) / 1e9
     if regressed(p, limit):
         why = f"time {signed(longer(p) - 1)}, allowed {percent(limit)}"
-        return Case(group, name, seconds, Failure(why, "regression", [told]))
-    return Case(group, name, seconds, out=[told])
+        return Case(group, name, seconds, Failure(why, "regression", [text]))
+    return Case(group, name, seconds, out=[text])

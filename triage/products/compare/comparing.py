@@ -19,7 +19,7 @@ from triage.capture.capture import SEP
 from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.numbers import number
-from triage.ground.terminology import names_of, said, speaking
+from triage.ground.terminology import localize, names_of, speaking
 from triage.ground.units import display
 from triage.inference.rule_context import gpu_facts, setting
 from triage.products.compare import comparability, factors
@@ -122,7 +122,7 @@ def _compared(
         "unmatched": _unmatched(sides, alone, full),
         "timeline": rows,
         "regressions": bad,
-        "rules": {r: {"name": rules[r].name, "title": said(rules[r].title)} for r in named},
+        "rules": {r: {"name": rules[r].name, "title": localize(rules[r].title)} for r in named},
     }
 
 
@@ -245,12 +245,12 @@ def _changes(b: Item, a: Item, verdict: str, decide: Set[str]) -> list[Change]:
         out.append(
             {
                 "metric": metric,
-                "label": said(schema.get(metric).label),
+                "label": localize(schema.get(metric).label),
                 "before": number(shown_x),
                 "after": number(display(y, unit)[0]),
                 "unit": shown_unit,
                 "ratio": number(y / x, 4) if x else None,
-                "reading": said(text),
+                "reading": localize(text),
                 "sense": sense or "neutral",
                 "moved": moved(metric, x, y, noise)
                 and figure(shown_x, shown_unit) != figure(display(y, unit)[0], shown_unit),

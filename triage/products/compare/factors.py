@@ -18,7 +18,7 @@ from triage.derive import View
 from triage.derive.sm_activity import losses
 from triage.ground.columns import is_column
 from triage.ground.phrasing import lower_first
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.products.compare.item import Item
 
@@ -84,7 +84,7 @@ def _product(b: Item, a: Item) -> str:
     most = max(ratios, key=lambda m: abs(math.log(ratios[m])))
     if abs(ratios[most] - 1) > MIN_RATIO_CHANGE:
         text += f"; {_lead(most, ratios[most], b, a)}"
-    return said(text)
+    return localize(text)
 
 
 def _lead(metric: str, ratio: float, b: Item, a: Item) -> str:
@@ -92,7 +92,7 @@ def _lead(metric: str, ratio: float, b: Item, a: Item) -> str:
     name, _ = FACTORS[metric]
     first, second = median(b.factors[metric]), median(a.factors[metric])
     unit = schema.get(metric).unit
-    moved = f"{lower_first(said(schema.get(metric).label))} {_shown(first, unit)} -> {_shown(second, unit)}"
+    moved = f"{lower_first(localize(schema.get(metric).label))} {_shown(first, unit)} -> {_shown(second, unit)}"
     if metric != "sm.issue_per_active":
         return f"mostly {name}: {moved}"
     waits = {

@@ -130,8 +130,8 @@ def change(judged: Judged) -> str:
     if judged["verdict"] == SAME:
         return f"within noise of {(judged['noise'] or 0) * 100:.1f} %"
     times = longer(judged)
-    told = signed(times - 1)
-    text = f"{told} the time" if told.endswith("x") else f"time {told}"
+    change = signed(times - 1)
+    text = f"{change} the time" if change.endswith("x") else f"time {change}"
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
         return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'], ' per side')}"

@@ -168,7 +168,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
     saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
-    said = (
+    message = (
         f"{head}: {time(points[-1]['ns'])}{saving} at {build(points[-1]['build'])}, "
         f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
         if points
@@ -178,7 +178,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         last = _row(doc["moved"][-1])
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
         lasting = "Change in the latest build" if new else "Latest lasting change"
-        said += f" {lasting}: {last['change']} ({last['verdict']}) at {last['since']}."
+        message += f" {lasting}: {last['change']} ({last['verdict']}) at {last['since']}."
     told = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
@@ -187,13 +187,13 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             declared.templates("history")["trend"],
             page=page.shell((*page.STYLES, "compare.css.j2")),
             title=f"{head} over {plural(len(points), 'build')}",
-            verdict=said,
+            verdict=message,
             chart=chart(doc["points"], doc["moved"]),
             rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], told, strict=True)],
             points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
             held="Changes listed exceed the noise of the runs.",
         )
-    lines = _wrapped(said)
+    lines = _wrapped(message)
     if points:
         newest = points[-WIDE:]
         lines += ["", f"{spark([p['ns'] for p in newest])}  {time(newest[-1]['ns'])}"]

@@ -17,7 +17,7 @@ from triage.document.time_shares import IDLE, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.rendering import phrases
 from triage.rendering.labels import HEADS
@@ -77,7 +77,7 @@ def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
     known = [(x["limiter_class"], share) for x in limiters if (share := x["share"])]
     if not known:
         return Markup("")
-    told = ", ".join(f"{said(BY_ID[name].name)} {percent(share)}" for name, share in known)
+    text = ", ".join(f"{localize(BY_ID[name].name)} {percent(share)}" for name, share in known)
     out, x = [], 0.0
     for name, share in known:
         at = f'x="{number(x * 100)}%" width="{number(share * 100)}%" height="{high}"'
@@ -85,7 +85,7 @@ def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
         out.append(f'<g class="seg"><rect class="c-{name}" {at}/>{hatch}</g>')
         x += share
     return Markup(
-        f'<svg class="strip" width="100%" height="{high}" role="img" aria-label="{escape(f"{HEADS.limiter}: {told}")}">{"".join(out)}</svg>'
+        f'<svg class="strip" width="100%" height="{high}" role="img" aria-label="{escape(f"{HEADS.limiter}: {text}")}">{"".join(out)}</svg>'
     )
 
 
@@ -99,9 +99,9 @@ def verdicts(known: Sequence[VerdictEntry], high: int = 20) -> Markup:
         hatch = f'<rect {at} fill="url(#h-{hatches})"/>' if (hatches := VERDICT_HATCHES[v["verdict"]]) else ""
         out.append(f'<g class="seg"><rect class="v-{v["verdict"]}" {at}/>{hatch}</g>')
         x += v["share"]
-    told = escape(f"{HEADS.verdict}: {phrases.verdicts(known)}")
+    text = escape(f"{HEADS.verdict}: {phrases.verdicts(known)}")
     return Markup(
-        f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{told}">{"".join(out)}</svg>'
+        f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{text}">{"".join(out)}</svg>'
     )
 
 
@@ -149,11 +149,11 @@ def budget(s: Summary) -> Markup:
                 f'<text class="b-num{narrow}" x="{number(x + w / 2)}%" y="17" text-anchor="middle">{text}</text>'
             )
         x += w
-    told = f"{show(total, 'ns')}: {phrases.time(s['recoverable']['likely']['ns'])} recoverable in {plural(len(saved), 'to-do item')}"
+    phrase = f"{show(total, 'ns')}: {phrases.time(s['recoverable']['likely']['ns'])} recoverable in {plural(len(saved), 'to-do item')}"
     for ns, label in ((s["finished"]["ns"], HEADS.at_limit), (dark, HEADS.not_diagnosed)):
-        told += f", {phrases.time(ns)} {label.lower()}" if ns else ""
+        phrase += f", {phrases.time(ns)} {label.lower()}" if ns else ""
     return Markup(
-        f'<svg class="bar-budget" width="100%" height="26" role="img" aria-label="{escape(told)}">{"".join(out)}</svg>'
+        f'<svg class="bar-budget" width="100%" height="26" role="img" aria-label="{escape(phrase)}">{"".join(out)}</svg>'
     )
 
 
@@ -183,9 +183,9 @@ def interval(c: TodoItem, most: float | None) -> Markup:
     if not most or c["saved_ns"] is None:
         return Markup("")
     low, likely, bound = (min(1.0, (c[k] or 0) / most) * 96 + 2 for k in ("low_ns", "saved_ns", "bound_ns"))
-    told = f"{phrases.time(c['saved_ns'])}, {phrases.range_(c['low_ns'], c['bound_ns'])}"
+    text = f"{phrases.time(c['saved_ns'])}, {phrases.range_(c['low_ns'], c['bound_ns'])}"
     return Markup(
-        f'<svg class="iv" width="100%" height="14" role="img" aria-label="{escape(told)}">'
+        f'<svg class="iv" width="100%" height="14" role="img" aria-label="{escape(text)}">'
         f'<rect class="iv-track" x="2%" y="5" width="96%" height="4" rx="2"/><rect class="iv-mid" x="2%" y="5" width="{number(bound - 2)}%" height="4" rx="2"/>'
         f'<rect class="iv-low" x="2%" y="5" width="{number(max(0.0, low - 2))}%" height="4" rx="2"/><circle class="iv-dot" cx="{number(likely)}%" cy="7" r="5"/></svg>'
     )
@@ -205,14 +205,14 @@ def pass_bars(
         return [Markup("")] * len(times)
     out = []
     for (ns, saved), limit in zip(times, limits, strict=True):
-        told = f"{phrases.time(ns)}, {phrases.time(saved) if saved else 'nothing'} recoverable"
+        text = f"{phrases.time(ns)}, {phrases.time(saved) if saved else 'nothing'} recoverable"
         tick = ""
         if limit:
-            told += f", budget {phrases.time(limit)}"
+            text += f", budget {phrases.time(limit)}"
             tick = f'<rect class="p-limit" x="{number(min(99.0, limit / most * 100))}%" width="2" height="6"/>'
         out.append(
             Markup(
-                f'<svg class="passbar" width="100%" height="6" role="img" aria-label="{escape(told)}"><rect class="p-time" width="{number(ns / most * 100)}%" height="6"/>'
+                f'<svg class="passbar" width="100%" height="6" role="img" aria-label="{escape(text)}"><rect class="p-time" width="{number(ns / most * 100)}%" height="6"/>'
                 f'<rect class="p-saved" width="{number(min(saved, ns) / most * 100)}%" height="6"/>{tick}</svg>'
             )
         )

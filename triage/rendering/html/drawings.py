@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from triage.document.bundle import Bundle
 from triage.ground.limiters import BY_ID
-from triage.ground.terminology import said, voice
+from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import short
 from triage.rendering.html.bars import box, number
@@ -63,11 +63,11 @@ def too_narrow(nodes: Nodes) -> float | None:
 
 
 def _bar(name: str, ns: float, group: bool, limiter: str, x: float, w: float, row: int) -> str:
-    told = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{said(BY_ID[limiter].name)}"
+    label = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{localize(BY_ID[limiter].name)}"
     text = ""
     if w > 44:
         # 6.6: about how wide a character of this size is; SVG neither wraps nor cuts a text
         text = f'<text class="t-{limiter}" x="{number(x + 5)}" y="{row * ROW + 16}">{escape(short(name, max(3, int((w - 8) / 6.6))))}</text>'
     # a group was not measured itself: its look, that of most of its time, is drawn fainter
     kind = ' class="group"' if group else ""
-    return f"<g{kind}><title>{escape(short(told, 200))}</title>{box(x, row * ROW, max(w - 1, 0.6), ROW - 1, limiter, 2)}{text}</g>"
+    return f"<g{kind}><title>{escape(short(label, 200))}</title>{box(x, row * ROW, max(w - 1, 0.6), ROW - 1, limiter, 2)}{text}</g>"

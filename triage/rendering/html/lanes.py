@@ -46,8 +46,8 @@ def lanes(key: str, d: DeviceEntry, gaps: Sequence[DeviceGap] = (), length_ns: f
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
         rows.append(_row("idle" if scale >= 1 else f"idle, 0 to {percent(scale)}", bars, scale))
     rows += _numbers(key, gaps, length_ns)
-    told = f"Device {key}: {timeline_phrases.device(d)}"
-    return Markup(f'<div class="lanes" role="img" aria-label="{escape(told)}">{"".join(rows)}</div>')
+    phrase = f"Device {key}: {timeline_phrases.device(d)}"
+    return Markup(f'<div class="lanes" role="img" aria-label="{escape(phrase)}">{"".join(rows)}</div>')
 
 
 def _numbers(key: str, gaps: Sequence[DeviceGap], length_ns: float | None) -> list[str]:

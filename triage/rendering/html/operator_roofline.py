@@ -62,11 +62,11 @@ def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None =
     taken: list[tuple[float, float]] = []  # where names are written: a name on another is neither
     for o, x, rate, roof in found:
         size = max(2.5, RADIUS * math.sqrt(o["total_ns"] / longest))
-        told = f"{o['op']} {dims(o)}: {show(rate, 'flop/s')}, {percent(o['roof_share'])} of its roof"
+        phrase = f"{o['op']} {dims(o)}: {show(rate, 'flop/s')}, {percent(o['roof_share'])} of its roof"
         left, low, high = at_x(x), at_y(rate), at_y(roof)
         out.append(
             f'<path class="line" d="M{left:.1f} {low:.1f}V{high:.1f}M{left - 5:.1f} {high:.1f}h10"/>'
-            f'<circle class="dot" cx="{left:.1f}" cy="{low:.1f}" r="{size:.1f}"><title>{escape(told)}</title></circle>'
+            f'<circle class="dot" cx="{left:.1f}" cy="{low:.1f}" r="{size:.1f}"><title>{escape(phrase)}</title></circle>'
         )
         if id(o) in named and all(abs(left - x) > WIDTH / 3 or abs(low - y) >= LABEL for x, y in taken):
             taken.append((left, low))
@@ -74,9 +74,9 @@ def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None =
             out.append(
                 f'<text class="name" x="{left + side[1] * (size + 4):.1f}" y="{low + 4:.1f}" text-anchor="{side[0]}">{escape(short(o["op"], 28))}</text>'
             )
-    told = f"Roofline of {len(found)} operators; the table below has their shares"
+    phrase = f"Roofline of {len(found)} operators; the table below has their shares"
     return Markup(
-        f'<svg class="roof" viewBox="-86 -12 {WIDTH + 100} {HEIGHT + 52}" role="img" aria-label="{told}">{"".join(out)}</svg>'
+        f'<svg class="roof" viewBox="-86 -12 {WIDTH + 100} {HEIGHT + 52}" role="img" aria-label="{phrase}">{"".join(out)}</svg>'
     )
 
 

@@ -20,7 +20,7 @@ from triage.document.entries import VERDICT_CLASSES, FindingEntry, OpinionEntry,
 from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
-from triage.ground.terminology import said, voice
+from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
@@ -54,7 +54,7 @@ def pack(b: Bundle, nodes: Nodes, words: Words) -> Iterator[tuple[str, Json]]:
         "frame": details.frame(),
         "states": list(STATES),
         "bandText": list(BANDS.values()),
-        "unitText": [said(_unit_meaning(u)) for u in _units(b.workloads.columns, Strings())],
+        "unitText": [localize(_unit_meaning(u)) for u in _units(b.workloads.columns, Strings())],
     }
     yield "more", more
 
@@ -105,13 +105,13 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "levels": list(LEVELS),
         "confidence": list(_CONFIDENCE),
         "high": _BANDS.index("high"),
-        "units": [said(u) for u in units.list()],
-        "caches": [said("TEX"), said("L2")],
+        "units": [localize(u) for u in units.list()],
+        "caches": [localize("TEX"), localize("L2")],
         "verdicts": list(VERDICT_CLASSES),
         "verdictNames": [phrases.verdict(v).lower() for v in VERDICT_CLASSES],
         "classes": list(CLASSES),
-        "classNames": [said(BY_ID[c].name) for c in CLASSES],
-        "classText": [said(BY_ID[c].meaning) for c in CLASSES],
+        "classNames": [localize(BY_ID[c].name) for c in CLASSES],
+        "classText": [localize(BY_ID[c].meaning) for c in CLASSES],
         "causes": [[c, titles.get(c, "")] for c in causes.list()],
         "todo": [causes(i["cause"]) for i in b.todo],
         "W": w_rows,

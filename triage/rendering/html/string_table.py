@@ -20,7 +20,7 @@ from triage import schema
 from triage.capture.arrays import Indices
 from triage.document.entries import EvidenceEntry, FindingEntry
 from triage.document.page_entries import STATES, StepEntry
-from triage.ground.terminology import said
+from triage.ground.terminology import localize
 from triage.rendering import phrases
 from triage.rendering.escape import clean
 
@@ -98,7 +98,12 @@ class Words:
             # a rule may compare a `let` of its own: then its unit is all that is known
             known = schema.get(name) if schema.known(name) else None
             self.metric_rows.append(
-                [clean(name), phrases.label(name), known.unit if known else unit, said(known.meaning) if known else ""]
+                [
+                    clean(name),
+                    phrases.label(name),
+                    known.unit if known else unit,
+                    localize(known.meaning) if known else "",
+                ]
             )
         return self.metrics[name]
 

@@ -41,8 +41,8 @@ def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samp
         issued, reason = wide.numbers[places[_REASONS[0]]], cells[_REASONS[1]]
         why = samples.reasons([f"{issued[i]:.0f}" for i in decoded], [str(reason[i]) for i in decoded])
     if blank := len(numbers) - len(decoded):
-        said = f"{plural(blank, 'sample')} without an instruction {'was' if blank == 1 else 'were'} left out"
-        wide.quality.append(Quality("rows-left-out", said))
+        message = f"{plural(blank, 'sample')} without an instruction {'was' if blank == 1 else 'were'} left out"
+        wide.quality.append(Quality("rows-left-out", message))
     kernels = [named.get(d, ALL) for d in dispatches]
     return samples.kernels(kernels, texts, sources, [-1] * len(decoded), why), len(set(dispatches)), wide.quality
 

@@ -128,8 +128,8 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
         )
     table.locate = Places(table.names, found)
     if few := sum(0 < n < MIN_SAMPLES for n in totals.values()):
-        said = f"{plural(few, 'kernel')} of {len(totals)} with fewer than {MIN_SAMPLES} samples: shares of waiting were not computed"
-        table.remark("few-samples", f"{said}; sample at a shorter interval or longer")
+        text = f"{plural(few, 'kernel')} of {len(totals)} with fewer than {MIN_SAMPLES} samples: shares of waiting were not computed"
+        table.remark("few-samples", f"{text}; sample at a shorter interval or longer")
     if not stochastic:
         table.notes.append(
             "host-trap samples lie up to two instructions behind the one that waits; "

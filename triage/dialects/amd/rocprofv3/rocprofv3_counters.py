@@ -55,8 +55,8 @@ def read(source: Source, options: Options) -> Table:
         and (took := kernel_trace.durations(first, ENDING)) is not None
         and len(took) == len(table)
     ):
-        said = "End_Timestamp - Start_Timestamp of the kernel trace"
-        table.columns["gpu.time"] = Column(took, "", unit="ns", formula=said)
+        text = "End_Timestamp - Start_Timestamp of the kernel trace"
+        table.columns["gpu.time"] = Column(took, "", unit="ns", formula=text)
         table.notes.append("times come from the kernel trace of the same run")
     elif "gpu.time" not in table.columns:
         table.notes.append("no timestamps in this file (older rocprofv3): add --kernel-trace, or use a newer version")

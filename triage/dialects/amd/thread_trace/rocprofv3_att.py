@@ -105,9 +105,9 @@ def _listings(source: Source) -> tuple[list[Listing], list[Quality]]:
             out.append(Listing(name or source.name, wide.line(i)))
         if text and good[i] and not text.startswith(";"):
             n = {role: float(v[i]) for role, v in numbers.items()}
-            told = str(wide.texts[where][i])[:4096] if where >= 0 else ""
+            place = str(wide.texts[where][i])[:4096] if where >= 0 else ""
             cycles = n["latency"], n["stall"], n["idle"]
-            out[-1].rows.append(Instruction(int(n["address"]), text[:400], n["hits"], *cycles, told))
+            out[-1].rows.append(Instruction(int(n["address"]), text[:400], n["hits"], *cycles, place))
     return out, [*wide.quality, *_left_out(wide, good)]
 
 
@@ -116,5 +116,5 @@ def _left_out(wide: wide_table.Wide, good: Masks) -> list[Quality]:
     if not count:
         return []
     first = wide.line(int(np.argmin(good)))
-    said = f"{count} rows hold no cycles, some below 0 or above {MAX_CYCLES:.0e}, or more stall than latency; they were left out"
-    return [Quality("impossible-value", f"{said} (first: line {first})")]
+    text = f"{count} rows hold no cycles, some below 0 or above {MAX_CYCLES:.0e}, or more stall than latency; they were left out"
+    return [Quality("impossible-value", f"{text} (first: line {first})")]
