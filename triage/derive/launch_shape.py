@@ -227,6 +227,11 @@ def _fitting(view: View) -> float:
     return least if least == float(np.floor(high + 1e-9)) else np.nan
 
 
+def _waves(groups: Values, sms: Values, fitting: Values) -> Values:
+    share = groups / sms
+    return np.where(fitting > 0, share / fitting, np.where(np.isnan(fitting) & (share < 1), share, np.nan))
+
+
 def _wave_size(view: View) -> Values:
     device = view.capture.device
     if device is None:  # every NVIDIA GPU has warps of 32, whichever it is
@@ -349,9 +354,10 @@ DERIVATIONS = (
     # how the grid fills the machine
     Derivation(
         "launch.waves",
-        "groups / (SMs x groups per SM)",
-        lambda g, r, n: g / (n * np.where(r > 0, r, np.nan)),
-        ("launch.grid_size", "launch.resident_groups", "device.sm_count"),
+        "groups / (SMs x groups per SM, 1 where unknown and not every SM gets one)",
+        _waves,
+        ("launch.grid_size", "device.sm_count"),
+        ("launch.resident_groups",),
         ask=("launch.grid_size", *_ASKED),
     ),
     Derivation("launch.tail_loss", "1 - waves / waves rounded up", _tail, ("launch.waves",)),
