@@ -48,8 +48,10 @@ _SPEC = (
     ("draw.count", "draws", ""),
     ("prims.input", "prims", ""),
     ("vertices.input", "verts", ""),
+    ("dispatch.count", "dispatches", ""),
+    ("launch.grid_size", "groups / dispatches", ""),
 )
-_STATS = ("draw", "prim", "vert")
+_STATS = ("draw", "prim", "vert", "dispatch")
 
 
 @dataclass(slots=True)
@@ -163,7 +165,12 @@ def _event(text: str, log: _Log) -> tuple[int, list[str]] | None:
         name = m[4][: stats.start()] if stats else m[4]
         # percentages are right-aligned in four characters
         level = round(max(m.end(2) - 4, 0) / _STEP)
-        return level, [_plain(name), m[3], *(counts.get(w, "") for w in _STATS)]
+        each = (
+            int(counts["group"]) / int(counts["dispatch"])
+            if int(counts.get("dispatch", 0)) and "group" in counts
+            else ""
+        )
+        return level, [_plain(name), m[3], *(counts.get(w, "") for w in _STATS), f"{each:.15g}" if each else ""]
     return _table_row(text, log) if "┃" in text or "|" in text else None
 
 
@@ -182,9 +189,9 @@ def _table_row(text: str, log: _Log) -> tuple[int, list[str]] | None:
         return None
     at = times[-1]
     counts = [c.strip() for c in cells[max(at - 5, 0) : at] if c.strip().isdigit()]
-    draws, _, prims, verts = counts if len(counts) == 4 else ("", "", "", "")
+    draws, dispatches, prims, verts = counts if len(counts) == 4 else ("", "", "", "")
     level = round(max(len(name) - len(name.lstrip()) - 1, 0) / _STEP)
-    return level, [_plain(name), cells[at].replace("ms", "").strip(), draws, prims, verts]
+    return level, [_plain(name), cells[at].replace("ms", "").strip(), draws, prims, verts, dispatches, ""]
 
 
 def _plain(name: str) -> str:
