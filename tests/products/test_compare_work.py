@@ -133,6 +133,19 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
     assert "From before to after" in render(doc, "markdown") and "4 more" in render(doc, "terminal")
 
 
+def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
+    doc = compare(diagnosis(TRACE), diagnosis(TRACE))
+    kernels = {"what": "kernels", "unit": "count", "before": 100.0, "after": 80.0, "ratio": 0.8}
+    loop = {"unit": "step", "kernels": 0, "judged": doc["frame"], "outliers": []}
+    work = {**doc["work"], "rows": [kernels], "what": "kernels", "ratio": 0.8, "unequal": True, "per_iteration": loop}
+    less = {**doc, "work": work}
+    longest = max(p["own_ns"][1] or 0.0 for p in doc["pairs"])
+    found = steps(less, "idle")  # type: ignore[arg-type]
+    assert found[0]["adds_ns"] == pytest.approx(longest / 0.8 - longest)
+    assert found[-1]["sum_ns"] == pytest.approx((doc["frame"]["after_ns"] or 0.0) / 0.8)
+    assert "From before to after, 100 kernels on both sides" in render(less, "terminal")  # type: ignore[arg-type]
+
+
 def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
     pair = [SAMPLES / "compare" / f"table1_{side}.csv" for side in ("before", "after")]
     text = render(compare(diagnosis(pair[0]), diagnosis(pair[1])), "terminal")

@@ -37,9 +37,8 @@ def pair(p: Judged, most: float) -> Markup:
     )
 
 
-def waterfall(frame: Judged, steps: Sequence[Step]) -> Markup:
-    """The time before, what each step adds, and the time after, on one scale; bars hang at the sum before them."""
-    before, after = frame["before_ns"] or 0.0, frame["after_ns"] or 0.0
+def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
+    """The time before in ns, what each step adds, and the time after, on one scale; bars hang at the sum before them."""
     if not steps:
         return Markup("")
     rows = [("before", 0.0, before, ""), *_bars(before, steps), ("after", 0.0, after, "")]

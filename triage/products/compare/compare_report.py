@@ -18,7 +18,7 @@ from triage.products.compare.compare_headline import headline, kinds, noun, sent
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import added, labels, steps
+from triage.products.compare.waterfall import added, ends, labels, steps, unequal_work
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
@@ -99,11 +99,12 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "added": added,
         "lead": _lead(pairs[:1]),
         "steps": fall,
+        "fall_of": (done := unequal_work(doc)) and f"{done['before']:,.0f} {done['what']} on both sides",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
         names |= _page(doc, pairs, listed, full)
-        names["waterfall"] = charts.waterfall(doc["frame"], fall)
+        names["waterfall"] = charts.waterfall(*ends(doc), fall)
     return templates.render(declared.templates("compare")[form], **{**doc, **names})
 
 

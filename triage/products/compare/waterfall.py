@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from triage.products.compare.compare_result import Comparison
+from triage.products.compare.compare_result import Comparison, Row
 from triage.rendering.escape import distinct
 from triage.rendering.phrases import time
 
@@ -21,21 +21,37 @@ class Step(TypedDict):
     sum_ns: float
 
 
+def unequal_work(doc: Comparison) -> Row | None:
+    """The amount of work of which two records of a loop hold different numbers: a window of equal length holds less of slower work."""
+    work = doc["work"]
+    if not (doc["timeline"] and work["per_iteration"] and work["unequal"] and work["ratio"]):
+        return None
+    return next(r for r in work["rows"] if r["what"] == work["what"])
+
+
+def ends(doc: Comparison) -> tuple[float, float]:
+    """(before, after) in ns, the time after for as much work as before; 0 where a side has no times."""
+    ratio = (unequal_work(doc) or {"ratio": 1.0})["ratio"] or 1.0
+    return doc["frame"]["before_ns"] or 0.0, (doc["frame"]["after_ns"] or 0.0) / ratio
+
+
 def steps(doc: Comparison, rest: str) -> list[Step]:
     """The steps; none where a side has no times. rest: the name of what lies in no workload, such as idle time.
 
-    Their sum is the change of the whole: what is not listed, or lies in no workload, is a step as well.
+    Their sum is the change of the whole, see `ends`: what is not listed, or lies in no workload, is a step as well.
     """
-    before, after = doc["frame"]["before_ns"], doc["frame"]["after_ns"]
+    before, after = ends(doc)
     if not before or not after:
         return []
+    scale = after / (doc["frame"]["after_ns"] or after)
     named = [
-        (" / ".join([*p["path"], p["name"]]), (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)) for p in doc["pairs"]
+        (" / ".join([*p["path"], p["name"]]), (p["own_ns"][1] or 0.0) * scale - (p["own_ns"][0] or 0.0))
+        for p in doc["pairs"]
     ]
     named.sort(key=lambda n: -abs(n[1]))
     alone = {
         side: sum(u["own_ns"] or 0.0 for u in doc["unmatched"] if u["side"] == side) * sign
-        for side, sign in (("before", -1), ("after", 1))
+        for side, sign in (("before", -1), ("after", scale))
     }
     parts = named[:STEPS]
     if more := named[STEPS:]:
