@@ -102,7 +102,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     return {
         "ns": ns,
         "share": ns / total,
-        "top": next((u for u in units if (u["pct"] or 0.0) >= MIN_PRESSURE), None),
+        "top": next((u for u in units if u["pct"] is not None), None),
         "uncovered_ns": uncovered,
         "names": [w["name"] for w in largest],
         "count": len(mine),

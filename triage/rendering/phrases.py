@@ -19,7 +19,7 @@ from triage.document.entries import (
 )
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
+from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.method import HIGH
@@ -82,14 +82,17 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
+_BY_TIMES = "no cause in times alone"  # of work without counters that would decide
+
+
 def unjudged(s: Summary) -> str:
     """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little."""
     u = s["unjudged"]
     if u is None:
         return ""
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
-    what += ", counters missing." if u["collect"] else "." if u["top"] else ", no finding."
-    if u["top"]:
+    what += ", counters missing." if u["collect"] else "." if u["top"] else f", {_BY_TIMES}."
+    if u["top"] and (_pressed(u["top"]) or not u["collect"]):
         what += f" {_busiest(u['top'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
@@ -101,9 +104,15 @@ def _level(top: UnitEntry) -> str:
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
     known = f"{_level(top)} of peak"
+    if not _pressed(top):
+        return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
     if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * HIGH:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many are needed is not known"
     return f"{known}; whether its work is needed is not known"
+
+
+def _pressed(top: UnitEntry | None) -> bool:
+    return top is not None and (top["pct"] or 0.0) >= MIN_PRESSURE
 
 
 def dark(u: UndiagnosedEntry, command: bool = True) -> str:
@@ -113,8 +122,8 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     if u["count"]:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = "deciding counters not collected" if u["collect"] else "no finding"
-        if u["top"]:
+        why = "deciding counters not collected" if u["collect"] else _BY_TIMES
+        if u["top"] and (_pressed(u["top"]) or not u["collect"]):
             why = _busiest(u["top"])
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
@@ -126,7 +135,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
 
 def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
-    if u is None or u["top"] is None or voice().item != "kernel":
+    if u is None or not _pressed(u["top"]) or voice().item != "kernel":
         return ""
     return "State what it must move or compute to decide: --needs NAME=BYTES or NAME=FLOP."
 
@@ -139,9 +148,9 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         reason = f" {outside}"
     elif dark["count"] and not reason:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-        why = "counters not collected" if dark["collect"] else "no finding"
-        if dark["top"]:
-            why = f"{_level(dark['top'])}, need not known"
+        why = "counters not collected" if dark["collect"] else _BY_TIMES
+        if (top := dark["top"]) and (_pressed(top) or not dark["collect"]):
+            why = f"{_level(top)}, need not known" if _pressed(top) else f"no unit above {number(top['pct'], '%')}"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
