@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triage.capture.arrays import distinct
 from triage.capture.frame_spread import MANY, slowest
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
@@ -121,7 +122,7 @@ def _banners(d: Diagnosis) -> list[str]:
         rules = np.flatnonzero(d.cause_index.of_rule == code)
         seen: list[str] = []
         for part in d.parts:
-            where = np.unique(part.firings.workload[np.isin(part.firings.rule, rules)])
+            where = distinct(part.firings.workload[np.isin(part.firings.rule, rules)])
             seen += [str(part.capture.names[w]) for w in where if w >= 0]
         if seen:
             more = f" and {len(seen) - 1:,} more" if len(seen) > 1 else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from xml.sax.saxutils import unescape
 
 import numpy as np
 
@@ -14,13 +13,15 @@ from triage.ground.phrasing import plural
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _NAMELESS = re.compile(r"\s*|(?:row|dispatch|launch) \d{1,9}")  # as readers call what has no name
+_ESCAPED = ("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")  # as pages of the web write names
 MAX_SHOWN = 3
 MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 
 
 def key(name: str) -> str:
     """What all spellings of one name share."""
-    name = unescape(name, {"&quot;": '"'}) if "&" in name else name  # as pages of the web write names
+    for escaped, sign in _ESCAPED if "&" in name else ():
+        name = name.replace(escaped, sign)
     if name.isascii() and "  " not in name and name == name.strip():
         return name.casefold()
     text = unicodedata.normalize("NFKC", name.translate(INVISIBLE))

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from triage.dialects.traces.event import Details, Event
+from triage.dialects.traces.event import Details, Event, details
 
 
 def _event(text: bytes) -> Event:
@@ -14,14 +14,15 @@ def _event(text: bytes) -> Event:
 
 def test_details_are_those_of_the_text() -> None:
     event = _event(b'{"ph": "X", "name": "k", "args": {"External id": 7, "grid": [1, 2, 3], "unknown": {"a": []}}}')
-    assert (event.details().external, event.details().grid, event.details().block) == (7, [1, 2, 3], None)
+    [found] = details([event], Details)
+    assert (found.external, found.grid, found.block) == (7, [1, 2, 3], None)
     assert event.row()["args"] == {"External id": 7, "grid": [1, 2, 3], "unknown": {"a": []}}
-    assert Event.of(event.row()).details() == event.details()
+    assert details([Event.of(event.row()), event], Details) == [found, found]
 
 
 @pytest.mark.parametrize("args", [b"null", b"7", b'"text"', b"[1]", b"{}"])
 def test_details_that_are_no_object_are_empty(args: bytes) -> None:
-    assert _event(b'{"args": ' + args + b"}").details() == Details()
+    assert details([_event(b'{"args": ' + args + b"}")], Details) == [Details()]
 
 
 @pytest.mark.parametrize("args", [{"bytes": float("nan")}, {"bytes": 7}, None, 3])
@@ -32,4 +33,4 @@ def test_an_event_of_a_row_keeps_what_the_row_has(args: Any) -> None:
 
 def test_broken_characters_cost_no_row() -> None:
     event = _event(b'{"args": {"correlation": 4, "x": "\xff"}}')
-    assert event.details().correlation == 4
+    assert details([event], Details)[0].correlation == 4

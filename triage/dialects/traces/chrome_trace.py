@@ -173,12 +173,12 @@ def _devices(
     )
     models = {str(d.get("name") or ""): d for d in known.values()}
     only = next(iter(models.values())) if len(models) == 1 else {}
-    ranks, numbers = columns.work.column(3), columns.work.column(4)
-    ranked = len(np.unique(ranks)) > 1
-    order, place = np.unique(np.stack([ranks if ranked else 0 * ranks, numbers], axis=1), axis=0, return_inverse=True)
+    (ranks, rank_of), (numbers, number_of) = (np.unique(columns.work.column(i), return_inverse=True) for i in (3, 4))
+    ranked = len(ranks) > 1
+    order, place = np.unique(rank_of * len(numbers) + number_of, return_inverse=True)
     made: list[tuple[str, str | None]] = []
     sms: list[int | None] = []
-    for rank, number in order.tolist():
+    for rank, number in zip(ranks[order // len(numbers)].tolist(), numbers[order % len(numbers)].tolist(), strict=True):
         mine = known.get(number, only)
         made.append((str(rank if ranked else number), str(mine.get("name") or "")[:100] or None))
         count = mine.get("numSms")
@@ -186,7 +186,7 @@ def _devices(
     versions = {(d.get("computeMajor"), d.get("computeMinor")) for d in known.values()}
     major, minor = next(iter(versions)) if len(versions) == 1 else (None, None)
     arch = f"sm_{major}{minor}" if type(major) is int and type(minor) is int and not _is_amd(head, []) else ""
-    return place.reshape(-1).astype(np.int64), made, sms, arch
+    return place.astype(np.int64), made, sms, arch
 
 
 def _columns(

@@ -3,38 +3,52 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
 
+D = TypeVar("D")
+_NONE = msgspec.Raw(b"null")
+
 
 class Details(msgspec.Struct, gc=False):
-    """What Kineto writes under `args`, as it stands there; None for what is missing."""
+    """What Kineto writes under `args`, as it stands there; None or 0 for what is missing."""
 
-    correlation: Any = None
+    correlation: Any = 0
     correlation_raw: Any = None
     external: Any = msgspec.field(default=None, name="External id")
-    external_2021: Any = msgspec.field(default=None, name="external id")
+    external_2021: Any = msgspec.field(default=0, name="external id")
     rank: Any = None
     device: Any = None
     stream: Any = None
-    bytes: Any = None
+    bytes: Any = 0
     size: Any = None
     grid: Any = None
     block: Any = None
     registers: Any = msgspec.field(default=None, name="registers per thread")
     shared: Any = msgspec.field(default=None, name="shared memory")
     peers: Any = msgspec.field(default=None, name="Process Group Ranks")
-    dims: Any = msgspec.field(default=None, name="Input Dims")
-    types: Any = msgspec.field(default=None, name="Input type")
-    plain: Any = msgspec.field(default=None, name="Concrete Inputs")
-    strides: Any = msgspec.field(default=None, name="Input Strides")
     collective: Any = msgspec.field(default=None, name="Collective name")
     sent: Any = msgspec.field(default=None, name="In msg nelems")
     received: Any = msgspec.field(default=None, name="Out msg nelems")
     members: Any = msgspec.field(default=None, name="Group size")
     dtype: Any = None
+
+
+class Operands(msgspec.Struct, gc=False):
+    """What Kineto writes under `args` of an operator; texts, as many operators have the same."""
+
+    rank: Any = None
+    dims: msgspec.Raw = msgspec.field(default=_NONE, name="Input Dims")
+    types: msgspec.Raw = msgspec.field(default=_NONE, name="Input type")
+    plain: msgspec.Raw = msgspec.field(default=_NONE, name="Concrete Inputs")
+    strides: msgspec.Raw = msgspec.field(default=_NONE, name="Input Strides")
+
+    def arguments(self) -> dict[str, Any]:
+        """Its operands by what they say, decoded."""
+        return {k: loads(bytes(getattr(self, k))) for k in ("dims", "types", "plain", "strides")}
 
 
 class Event(msgspec.Struct, gc=False):
@@ -56,23 +70,28 @@ class Event(msgspec.Struct, gc=False):
 
     def row(self) -> dict[str, Any]:
         """Its row, decoded whole."""
-        return {**msgspec.structs.asdict(self), "args": self._args()}
+        return {**msgspec.structs.asdict(self), "args": self.given()}
 
-    def details(self) -> Details:
-        """Its details; empty where it has none."""
-        try:
-            if type(self.args) is msgspec.Raw:
-                return _DETAILS.decode(self.args)
-        except ValueError:
-            pass
-        args = self._args()
-        return msgspec.convert(args, Details) if type(args) is dict else Details()
-
-    def _args(self) -> Any:
+    def given(self) -> Any:
+        """Its details, decoded whole."""
         return loads(bytes(self.args)) if type(self.args) is msgspec.Raw else self.args
 
 
-_DETAILS = msgspec.json.Decoder(Details)
+_DECODERS: dict[type, msgspec.json.Decoder[Any]] = {
+    Details: msgspec.json.Decoder(list[Details]),
+    Operands: msgspec.json.Decoder(list[Operands]),
+}
+
+
+def details(events: Sequence[Event], kind: type[D]) -> list[D]:
+    """The details of each event, empty where it has none."""
+    decode = _DECODERS[kind].decode
+    try:
+        found: list[D] = decode(b"[" + b",".join([e.args for e in events]) + b"]")
+    except (TypeError, ValueError):
+        whole = [e.given() for e in events]
+        found = decode(orjson.dumps([args if type(args) is dict else {} for args in whole]))
+    return found
 
 
 def loads(text: bytes) -> Any:

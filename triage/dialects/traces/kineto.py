@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import orjson
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.timeline.call_classes import class_of
@@ -36,10 +36,13 @@ from triage.capture.trace_nouns import (
     way_of,
 )
 from triage.dialects.traces import operator_work, xla_rows
-from triage.dialects.traces.event import Details, Event
-from triage.dialects.traces.typed_rows import TypedRows
+from triage.dialects.traces.event import Details, Event, Operands, details
+from triage.dialects.traces.typed_rows import TypedRows, entered, whole, wholes
 
 Row = dict[str, Any]
+Events = Sequence[Event]
+Rows = list[tuple[int, Event]]  # with their numbers in the file
+Take = Callable[["Columns", Rows], None]
 MAX_US = float(1 << 52)
 MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
@@ -74,7 +77,7 @@ SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registe
 
 
 class Columns:
-    """Columns of a trace, filled row by row; `rows` counts all rows of the file.
+    """Columns of a trace, filled batch by batch; `rows` counts all rows of the file.
 
     gpus: process -> number of the GPU that XLA draws there. ranks: label of a merged process -> its number. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
     name, dims, types and the arguments that are no tensors.
@@ -103,24 +106,35 @@ class Columns:
     def add(self, events: list[Event], numbers: Sequence[int] = ()) -> None:
         """Enter a batch; rows of categories that are of no use are counted only. numbers: of the rows in their file, where they are not all of it."""
         categories = [e.cat if type(e.cat) is str else "" for e in events]
-        number = self.rows
-        for number, event, category in zip(
-            numbers or range(self.rows + 1, self.rows + 1 + len(events)), events, categories, strict=True
-        ):
-            if not category and self.gpus and (known := xla_rows.row(event.row(), self.gpus)) is not None:
+        self.categories.update(categories)
+        numbers = numbers or range(self.rows + 1, self.rows + 1 + len(events))
+        taken: dict[Take, Rows] = {}
+        for number, event, category in zip(numbers, events, categories, strict=True):
+            if not category:
+                if (known := xla_rows.row(event.row(), self.gpus) if self.gpus else None) is None:
+                    self._enter_process(event)
+                    continue
                 event, category = Event.of(known), known["cat"]
                 self.categories[category] += 1
-            if category in _TAKE:
-                if event.ph == "X":
-                    self.rows = number
-                    try:
-                        _TAKE[category](self, event)
-                    except (TypeError, ValueError, OverflowError):
-                        self.odd += 1
-            elif not category:
-                self._enter_process(event)
-        self.rows = number
-        self.categories.update(categories)
+            if category in _TAKE and event.ph == "X":
+                take = _TAKE[category]
+                if take is Columns._enter_operators and str(event.name).startswith(_RANGE_NAMES):
+                    take = Columns._enter_ranges
+                taken.setdefault(take, []).append((number, event))
+        self.rows = numbers[-1] if events else self.rows
+        for take, rows in taken.items():
+            self._enter(take, rows)
+
+    def _enter(self, take: Take, rows: Rows) -> None:
+        """Enter rows of one kind, all at once where all can be read."""
+        try:
+            take(self, rows)
+        except (TypeError, ValueError, OverflowError):
+            if not (half := len(rows) // 2):
+                self.odd += 1
+                return
+            self._enter(take, rows[:half])
+            self._enter(take, rows[half:])
 
     def _enter_process(self, event: Event) -> None:
         if event.name != "process_name" or type(args := event.row()["args"]) is not dict:
@@ -132,79 +146,80 @@ class Columns:
         if (found := xla_rows.GPU_RE.match(name)) is not None and type(event.pid) in (int, str):
             self.gpus[event.pid] = int(found[1])
 
-    def _process(self, event: Event, args: Details) -> int:
-        """The rank of a merged file, 0 elsewhere: one file is one process."""
-        if args.rank is None and type(event.pid) is str and (label := _LABEL_RE.match(event.pid)):
+    def _processes(self, events: Events, args: Sequence[Details | Operands]) -> list[int]:
+        """The ranks of a merged file, 0 elsewhere: one file is one process."""
+        return [
+            0 if a.rank is None and type(e.pid) is not str else self._process(e, a)
+            for e, a in zip(events, args, strict=True)
+        ]
+
+    def _process(self, event: Event, args: Details | Operands) -> int:
+        if args.rank is None and (label := _LABEL_RE.match(event.pid)):
             return self.ranks.setdefault(label[0], len(self.ranks))
-        return 0 if args.rank is None else _whole(args.rank, 0)
+        return whole(args.rank)
 
-    def _thread(self, event: Event) -> int:
-        return self.threads.setdefault((str(event.pid), str(event.tid)), len(self.threads))
+    def _threads(self, events: Events) -> list[int]:
+        return entered(self.threads, [(str(e.pid), str(e.tid)) for e in events])
 
-    def _name(self, event: Event) -> int:
-        name = str(event.name or "(no name)")[:MAX_NAME]
-        return self.names.setdefault(name, len(self.names))
+    def _names(self, events: Events) -> list[int]:
+        return entered(self.names, [str(e.name or "(no name)")[:MAX_NAME] for e in events])
 
-    def _enter_work(self, event: Event) -> None:
-        start, length = _times(event)
-        args, number = event.details(), self._name(event)
-        kind, way, pageable = _nature(event.cat, str(event.name))
-        shape = *_axes(args.grid), *_axes(args.block), args.registers, args.shared
-        device = event.pid if args.device is None else args.device
-        stream = event.tid if args.stream is None else args.stream
-        if type(args.peers) is str:
-            self.groups[len(self.work)] = args.peers[:200]
-        if type(args.collective) is str and type(args.members) is int:
-            size = max(_whole(args.sent, 0), _whole(args.received, 0)) * operator_work.size_of(str(args.dtype))
-            self.messages[len(self.work)] = Message(args.collective[:40], size, args.members)
-        self.work.append(
-            (
-                start, length, kind, self._process(event, args), max(_whole(device, 0), 0), _whole(stream, 0), _correlation(args), _external(args),
-                number, _whole(args.bytes, 0) if kind == COPY else 0, way, pageable, self.rows,
-                self.shapes.setdefault(shape, len(self.shapes)),
-            )
+    def _enter_work(self, rows: Rows) -> None:
+        numbers, events = zip(*rows, strict=True)
+        times, args = _times(events), details(events, Details)
+        kinds, ways, pageable = zip(*[_nature(e.cat, str(e.name)) for e in events], strict=True)
+        shape = [(*_axes(a.grid), *_axes(a.block), a.registers, a.shared) for a in args]
+        device = wholes([e.pid if a.device is None else a.device for e, a in zip(events, args, strict=True)])
+        stream = wholes([e.tid if a.stream is None else a.stream for e, a in zip(events, args, strict=True)])
+        size = [n if kind == COPY else 0 for n, kind in zip(wholes([a.bytes for a in args]), kinds, strict=True)]
+        first = len(self.work)
+        self.work.extend(
+            *times, kinds, self._processes(events, args), [max(d, 0) for d in device], stream, _correlations(args), _externals(args),
+            self._names(events), size, ways, pageable, numbers, entered(self.shapes, shape),
+        )  # fmt: skip
+        for row, a in enumerate(args, first):
+            if type(a.peers) is str:
+                self.groups[row] = a.peers[:200]
+            if type(a.collective) is str and type(a.members) is int:
+                sent = max(whole(a.sent), whole(a.received)) * operator_work.size_of(str(a.dtype))
+                self.messages[row] = Message(a.collective[:40], sent, a.members)
+
+    def _enter_calls(self, rows: Rows) -> None:
+        events = [event for _, event in rows]
+        times, args = _times(events), details(events, Details)
+        size = wholes([a.bytes if a.size is None else a.size for a in args])
+        self.calls.extend(
+            *times, self._processes(events, args), self._threads(events), _correlations(args), _externals(args),
+            self._names(events), size,
         )  # fmt: skip
 
-    def _enter_call(self, event: Event) -> None:
-        start, length = _times(event)
-        args = event.details()
-        size = _whole(args.bytes if args.size is None else args.size, 0)
-        self.calls.append(
-            (
-                start, length, self._process(event, args), self._thread(event), _correlation(args), _external(args),
-                self._name(event), size,
-            )
-        )  # fmt: skip
+    def _enter_operators(self, rows: Rows) -> None:
+        events = [event for _, event in rows]
+        times, args = _times(events), details(events, Operands)
+        told = [b",".join((a.dims, a.types, a.plain)) for a in args]
+        names = [str(e.name) for e in events]
+        numbers = entered(self._known, zip(names, told, strict=True))
+        for number, name, a in zip(numbers, names, args, strict=True):
+            if number == len(self.signatures):
+                self.signatures.append((name, a.arguments()))
+        self.operators.extend(*times, self._processes(events, args), self._threads(events), numbers)
 
-    def _enter_operator(self, event: Event) -> None:
-        if (name := str(event.name)).startswith(_RANGE_NAMES):
-            return self._enter_range(event)
-        start, length = _times(event)
-        args = event.details()
-        key = (name, orjson.dumps((args.dims, args.types, args.plain)) if args.dims else b"")
-        number = self._known.setdefault(key, len(self.signatures))
-        if number == len(self.signatures):
-            self.signatures.append((name, {k: getattr(args, k) for k in ("dims", "types", "plain", "strides")}))
-        self.operators.append((start, length, self._process(event, args), self._thread(event), number))
+    def _enter_ranges(self, rows: Rows) -> None:
+        events = [event for _, event in rows]
+        times, args = _times(events), details(events, Operands)
+        self.ranges.extend(*times, self._processes(events, args), self._threads(events), self._names(events))
 
-    def _enter_range(self, event: Event) -> None:
-        start, length = _times(event)
-        self.ranges.append(
-            (start, length, self._process(event, event.details()), self._thread(event), self._name(event))
-        )
-
-    def _enter_overhead(self, event: Event) -> None:
-        kind = _OVERHEAD.get(str(event.name))
-        if kind is not None:
-            self.overhead.append((*_times(event), kind))
+    def _enter_overhead(self, rows: Rows) -> None:
+        events = [event for _, event in rows if str(event.name) in _OVERHEAD]
+        self.overhead += zip(*_times(events), [_OVERHEAD[str(e.name)] for e in events], strict=True)
 
 
 # functions, not bound methods: these would tie a trace's columns into a circle that outlives its reading
-_TAKE: dict[str, Callable[[Columns, Event], None]] = {
+_TAKE: dict[str, Take] = {
     **dict.fromkeys(_WORK, Columns._enter_work),
-    **dict.fromkeys(_CALLS, Columns._enter_call),
-    **dict.fromkeys(_OPERATORS, Columns._enter_operator),
-    **dict.fromkeys(_RANGES, Columns._enter_range),
+    **dict.fromkeys(_CALLS, Columns._enter_calls),
+    **dict.fromkeys(_OPERATORS, Columns._enter_operators),
+    **dict.fromkeys(_RANGES, Columns._enter_ranges),
     "overhead": Columns._enter_overhead,
 }
 
@@ -237,7 +252,7 @@ def calls(columns: Columns) -> tuple[Calls, Indices]:
     kinds = np.array([class_of(w) for w in words] or [0], dtype=np.int8)
     cell = columns.calls.column
     start, end = nanoseconds(cell(0), cell(1))
-    name, thread = cell(6), _numbered(cell(3).tolist())
+    name, thread = cell(6), np.array(entered({}, cell(3).tolist()), dtype=np.int64)
     found = _calls_of(columns, np.lexsort((-end, start)))
     starters = np.unique(thread[found[found >= 0]])
     extra, beyond = nanoseconds([o[0] for o in columns.overhead], [o[1] for o in columns.overhead])
@@ -308,11 +323,6 @@ def nanoseconds(start: Any, length: Any) -> tuple[Indices, Indices]:
     return first, first + np.rint(lasted * 1000).astype(np.int64)
 
 
-def _numbered(keys: Any) -> Indices:
-    known: dict[Any, int] = {}
-    return np.array([known.setdefault(k, len(known)) for k in keys], dtype=np.int64)
-
-
 def threads(columns: Columns, rows: TypedRows) -> Indices:
     """Threads of operators or ranges, numbered as those of the calls are; -1 for threads without a call."""
     known = np.full(len(columns.threads), -1, dtype=np.int64)
@@ -334,29 +344,20 @@ def _nature(category: str, name: str) -> tuple[int, int, bool]:
     return kind, way, "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
 
 
-def _times(event: Event) -> tuple[float, float]:
-    start, length = float(event.ts), float(event.dur)
-    if not (abs(start) < MAX_US and 0 <= length < MAX_US):
+def _times(events: Events) -> tuple[array[float], array[float]]:
+    start, length = array("d", [float(e.ts) for e in events]), array("d", [float(e.dur) for e in events])
+    lasted = np.asarray(length)
+    if not ((np.abs(start) < MAX_US) & (lasted >= 0) & (lasted < MAX_US)).all():
         raise ValueError
     return start, length
 
 
-def _correlation(args: Details) -> int:
-    return _whole(args.correlation if args.correlation_raw is None else args.correlation_raw, 0)
+def _correlations(args: list[Details]) -> array[int]:
+    return wholes([a.correlation if a.correlation_raw is None else a.correlation_raw for a in args])
 
 
-def _external(args: Details) -> int:
-    return _whole(args.external_2021 if args.external is None else args.external, 0)
-
-
-def _whole(value: Any, default: int) -> int:
-    if type(value) is int:
-        return value if abs(value) < 1 << 62 else default
-    try:
-        found = int(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return default
-    return found if abs(found) < 1 << 62 else default
+def _externals(args: list[Details]) -> array[int]:
+    return wholes([a.external_2021 if a.external is None else a.external for a in args])
 
 
 def _number(value: Any) -> float:

@@ -122,7 +122,7 @@ def _load(w: Work) -> float:
 
 def _names(columns: Columns, used: Indices, times: np.ndarray[Any, Any]) -> tuple[str, ...]:
     words = list(columns.names)
-    return tuple(words[i] for i in sorted(set(used.tolist()), key=lambda i: -times[i]))
+    return tuple(words[i] for i in sorted(set(used.tolist()), key=lambda i: (-times[i], i)))
 
 
 def _named(columns: Columns, calls: Calls) -> Indices:
