@@ -80,7 +80,7 @@ def _checked(d: strict_yaml.Mapping, rule: Rule) -> strict_yaml.Mapping:
         raise _wrong(d, rule, "weight", f"weight: {strange[0]!r} is not a metric", meant_metric(strange[0]))
     asked = [c for w in rule.when.values() for c in w.conditions]
     heavy = [c for c in asked if _weighs(rule, c.names, weight)]
-    if not heavy or len(heavy) == len(asked):
+    if not heavy or (len(heavy) == len(asked) and "when" not in section):
         what = (
             f"no condition reads {either(weight)}" if not heavy else "no condition is left that reads what was counted"
         )
