@@ -32,7 +32,7 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def read(path: Path, *how: Any) -> Any:
         bundled = ROOT / "rules" / path.relative_to(copy) if path.is_relative_to(copy) else path
         same = bundled != path and bundled.is_file() and bundled.read_bytes() == path.read_bytes()
-        return replace(unchanged(bundled), file=str(path)) if same else READ(path, *how)
+        return [replace(r, file=str(path)) for r in unchanged(bundled)] if same else READ(path, *how)
 
     monkeypatch.setattr(rulefile, "read", read)
     monkeypatch.setattr(published, "run", lambda _: [(None, [])])  # one case that holds: all of them are run below
@@ -44,7 +44,7 @@ READ = rulefile.read
 
 @cache
 def unchanged(path: Path) -> Any:
-    """A bundled rule, read once for all copies."""
+    """The rules of a bundled file, read once for all copies."""
     return READ(path)
 
 

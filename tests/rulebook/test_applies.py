@@ -88,15 +88,15 @@ def test_a_pack_gives_its_facts_and_a_rule_its_own(tmp_path: Path) -> None:
     path = write(
         tmp_path / "own", shared="applies: {work: compute, api: [cuda, hip]}\nreach: {value: 80%, why: a test}\n"
     )
-    rule = rulefile.read(path)
+    rule = rulefile.read(path)[0]
     assert rule.applies == {"work": ("compute",), "api": ("cuda", "hip")}
     assert rule.gain is not None and rule.gain.reach == 0.8
     path.write_text(RULE.replace("needs:", "applies: {api: metal, since: gfx90a}\nneeds:"), "utf-8")
-    assert rulefile.read(path).applies == {"work": ("compute",), "api": ("metal",), "since": ("gfx90a",)}
+    assert rulefile.read(path)[0].applies == {"work": ("compute",), "api": ("metal",), "since": ("gfx90a",)}
 
 
 def test_a_rule_without_a_pack_speaks_of_everything(tmp_path: Path) -> None:
-    assert rulefile.read(write(tmp_path / "own")).applies == {}
+    assert rulefile.read(write(tmp_path / "own"))[0].applies == {}
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_let_may_say_what_people_read(tmp_path: Path) -> None:
     from triage import api
     from triage.rendering import phrases
 
-    rule = rulefile.read(write(tmp_path, LABELLED))
+    rule = rulefile.read(write(tmp_path, LABELLED))[0]
     assert rule.labels == {"room": "Free of the SM"}
     (tmp_path / "c.csv").write_text("name,gpu.time [ms],sm.throughput [%]\na,1,30\n", "utf-8")
     d = api.diagnose(str(tmp_path / "c.csv"), rules=str(tmp_path / "tst"))
@@ -69,7 +69,7 @@ def test_a_let_with_a_label_is_written_in_full(tmp_path: Path, let: str) -> None
 
 
 def test_a_good_rule_passes(tmp_path: Path) -> None:
-    book = packs.build([rulefile.read(write(tmp_path, GOOD))])
+    book = packs.build(rulefile.read(write(tmp_path, GOOD)))
     assert list(rule_tests.check(book.rules)) == []
 
 
@@ -106,20 +106,19 @@ def test_mistakes_name_file_line_and_next_step(tmp_path: Path, old: str, new: st
 
 
 def test_wrong_expectation_is_a_failure(tmp_path: Path) -> None:
-    book = packs.build([rulefile.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires")))])
+    book = packs.build(rulefile.read(write(tmp_path, GOOD.replace("expect: silent", "expect: fires"))))
     assert any("expected fires, got silent" in str(f) for f in rule_tests.check(book.rules))
 
 
 def test_missing_blind_case_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("  - {name: none, given: {}, expect: blind}\n", "")
-    assert any("blind" in str(f) for f in rule_tests.check([rulefile.read(write(tmp_path, text))]))
+    assert any("blind" in str(f) for f in rule_tests.check(rulefile.read(write(tmp_path, text))))
 
 
 def test_unit_mismatch_is_a_failure(tmp_path: Path) -> None:
     text = GOOD.replace("value: 60%", "value: 60 byte").replace(", gain: 50%", "")
     assert any(
-        "sm.throughput is a ratio, low a byte" in str(f)
-        for f in rule_tests.check([rulefile.read(write(tmp_path, text))])
+        "sm.throughput is a ratio, low a byte" in str(f) for f in rule_tests.check(rulefile.read(write(tmp_path, text)))
     )
 
 
@@ -135,15 +134,15 @@ def test_concept_cycles_and_unknown_concepts(tmp_path: Path) -> None:
         "b-rule.yaml",
     )
     with pytest.raises(RuleError, match="circle"):
-        packs.build([rulefile.read(a), rulefile.read(b)])
+        packs.build([rulefile.read(a)[0], rulefile.read(b)[0]])
     with pytest.raises(RuleError, match="given: unknown derived fact 'b-rule'"):
-        packs.build([rulefile.read(a)])
+        packs.build(rulefile.read(a))
 
 
 def test_ids_and_names_are_unique(tmp_path: Path) -> None:
-    rule = rulefile.read(write(tmp_path, GOOD))
+    rule = rulefile.read(write(tmp_path, GOOD))[0]
     with pytest.raises(RuleError, match="taken"):
-        packs.build([rule, rulefile.read(write(tmp_path, GOOD.replace("test-rule", "two-rule"), "two-rule.yaml"))])
+        packs.build([rule, rulefile.read(write(tmp_path, GOOD.replace("test-rule", "two-rule"), "two-rule.yaml"))[0]])
 
 
 def test_alias_bombs_and_huge_files_are_refused(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def metric_text(metric: str, book: Rulebook) -> str:
     """A metric for people: unit, meaning, formula, names in tools, rules that use it."""
     from triage import schema
     from triage.derive import derivations
-    from triage.inference.groups import reads
+    from triage.rulebook.rule import reads
 
     m = schema.get(metric)
     out = [

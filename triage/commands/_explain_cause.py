@@ -77,10 +77,11 @@ class _One:
         out = [wrap(self.verdict(), "  ")]
         order = {FIRED: 0, OVERRULED: 1, BLIND: 3}
         told = [(k, r) for k, r in self.rules if self.codes[k] != NOT_APPLICABLE and self.o.concerns(k)]
+        others = [r for k, r in self.rules if (k, r) not in told and not r.unweighed]
         for k, r in sorted(told, key=lambda x: (order.get(self.codes[x[0]], 2), x[1].id)):
             out.append(wrap(f"{r.id} {self.word(k)}: {self.why(k, r)}", "  - "))
-        if other := len(self.rules) - len(told):
-            out.append(wrap(f"{plural(other, 'rule')} for other devices, work or profilers", "  - "))
+        if others:
+            out.append(wrap(f"{plural(len(others), 'rule')} for other devices, work or profilers", "  - "))
         return out
 
     def missing(self) -> set[str]:

@@ -28,8 +28,8 @@ from triage.ground.phrasing import first_of, plural, whole_percent
 from triage.ground.terminology import localize, speaking
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE
-from triage.inference.groups import reads
 from triage.rendering.escape import clean, short
+from triage.rulebook.rule import reads
 
 MAX_MARKERS, MAX_NEAR, MAX_NAMED = 3, 8, 6  # markers of one name; near misses; rules in one line
 

@@ -21,10 +21,10 @@ from triage.findings.text_fields import path_text
 from triage.ground.phrasing import either
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE, OVERRULED, missing
-from triage.inference.groups import reads, wanted
+from triage.inference.groups import wanted
 from triage.rulebook.applies import describe
 from triage.rulebook.expression import FALSE, TRUE, Condition
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reads
 
 MAX_WORKLOADS = 5  # that a rule or a cause is explained on, by self time
 _WORD = {FALSE: "no", TRUE: "yes"}
@@ -96,6 +96,8 @@ class _Explanation:
             return f"not applicable: the rule needs {describe(self.rule.applies)}; this capture is not"
         if outcome == NOT_APPLICABLE and self.outcomes.strange(self.index):
             return f"not applicable: the rule needs {describe(self.rule.applies)}; the capture does not name such a GPU"
+        if outcome == NOT_APPLICABLE and self.rule.unweighed:
+            return f"does not fire: {self.rule.unweighed} tells"
         if outcome == NOT_APPLICABLE:
             return f"not applicable: this profiler does not export {absent or 'the metrics of a derived fact'}"
         if outcome != BLIND:

@@ -174,7 +174,8 @@ class Outcomes:
         """FIRED .. OVERRULED per workload for one rule (its index in the rulebook)."""
         if not self.concerns(index):
             return np.full(self.view.size, NOT_APPLICABLE, dtype=np.int8)
-        out = np.full(self.view.size, SILENT, dtype=np.int8)
+        other = NOT_APPLICABLE if self.d.book.rules[index].unweighed else SILENT
+        out = np.full(self.view.size, other, dtype=np.int8)
         if index not in self.truth.fired:
             return out
         out[self._blind_mask(index)] = NOT_APPLICABLE
@@ -189,7 +190,7 @@ class Outcomes:
         blind = self._blind_mask(index)
         if not anywhere(blind):
             return blind
-        if self.strange(index):
+        if self.strange(index) or self.d.book.rules[index].unweighed:
             return np.zeros_like(blind)
         return blind & ~self._hopeless(index) if any(not ask for ask, _ in self._asks(index)) else blind
 

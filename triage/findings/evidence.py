@@ -13,9 +13,8 @@ from triage.ground.phrasing import as_written, comparison, failed_comparison, up
 from triage.ground.terminology import localize
 from triage.ground.units import display, show
 from triage.inference.evaluate import Lookup
-from triage.inference.groups import reads
 from triage.rulebook.expression import TRUE, Condition
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reads
 
 _PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.rasterized", "vertices.input")
 

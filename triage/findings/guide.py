@@ -114,7 +114,7 @@ class Guide:
         titles = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
         if titles:
             return _step(ask, "", "; ".join(titles), LIMITS if any(not r.is_concept for r in fired) else NOTED)
-        asked = [code for k, code in codes if self.o.concerns(k)]
+        asked = [code for k, code in codes if self.o.concerns(k) and not book.rules[k].unweighed]
         unknown = sum(code in (BLIND, NOT_APPLICABLE) for code in asked)
         if unknown == len(asked):
             return _step(ask, "", "not measured", OPEN)

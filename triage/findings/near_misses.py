@@ -12,9 +12,8 @@ from triage.findings.evidence import at, bare_origin, is_quantity, make_check, m
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.inference.evaluate import SILENT
-from triage.inference.groups import reads
 from triage.rulebook.expression import FALSE, TRUE, Condition
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reads
 
 MAX_GAP = 0.25  # of its limit, or of the value where that is larger: the widest miss that is called near
 

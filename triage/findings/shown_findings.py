@@ -28,11 +28,10 @@ from triage.findings.wait_evidence import evidence
 from triage.ground.limiters import CLASSES, less_sure, level
 from triage.ground.terminology import localize, names_of, speaking
 from triage.inference.evaluate import Lookup
-from triage.inference.groups import reads
 from triage.inference.rule_context import gpu_facts
 from triage.reading.pass_order import layer
 from triage.rulebook.applies import LANGUAGES, may_hold
-from triage.rulebook.rule import Advice, Cite, Rule
+from triage.rulebook.rule import Advice, Cite, Rule, reads
 
 _CUDA = re.compile(r"\bcuda([A-Z]\w*)")
 _HIP = {

@@ -19,7 +19,7 @@ from triage.ground.columns import is_column
 from triage.ground.errors import RuleError
 from triage.rulebook.expression import Condition
 from triage.rulebook.packs import Rulebook, layers
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reads
 
 WIDTH = 9  # conditions per group; a rule that needs more gets a group of its own
 MAX_GROUP_CONDITIONS = 13  # 3**13 signatures: the largest table a group may need
@@ -83,22 +83,6 @@ def spelled(rule: Rule, text: str, names: Sequence[str], method: str, depth: int
             e = rule.let[name]
             parts.append(f"{name}=({spelled(rule, e.text, e.names, method, depth + 1)})")
     return f"{text} | {'; '.join(parts)}" if parts else text
-
-
-def reads(rule: Rule, names: Sequence[str]) -> set[str]:
-    """Metric ids behind names, through lets."""
-    out: set[str] = set()
-    todo, seen = list(names), set()
-    while todo:
-        n = todo.pop()
-        if n in seen or n in rule.thresholds:
-            continue
-        seen.add(n)
-        if n in rule.let:
-            todo += rule.let[n].names
-        else:
-            out.add(n)
-    return out
 
 
 def wanted(rule: Rule, method: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from triage.ground.phrasing import either
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
-from triage.rulebook.reference import line_of, meant
+from triage.rulebook.reference import line_of, meant, meant_metric
 from triage.rulebook.rule import Cite
 
 _KEYS = frozenset(
@@ -163,9 +163,7 @@ class _Reader:
 
     def metric(self, key: str, name: str) -> str:
         if not schema.known(name):
-            close = schema.close(name)
-            hint = f"did you mean {close[0]!r}?" if close else "see: triage list metrics"
-            raise self.fail(key, f"{key}: {name!r} is not a metric", hint)
+            raise self.fail(key, f"{key}: {name!r} is not a metric", meant_metric(name))
         return name
 
     def explains(self, item: Any) -> Explains:

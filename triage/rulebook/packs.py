@@ -160,7 +160,7 @@ def _read(paths: Sequence[Path], tests: bool) -> tuple[list[Rule], dict[str, Cau
     from triage.rulebook import cause_reader, rulefile  # and with them a YAML parser, which compiled rules do without
 
     shared = functools.cache(pack.read)  # one file for all rules of a folder
-    return [rulefile.read(p, tests, shared) for p in paths], cause_reader.load(cause_files())
+    return [rule for p in paths for rule in rulefile.read(p, tests, shared)], cause_reader.load(cause_files())
 
 
 def cause_files() -> list[Path]:
@@ -239,7 +239,7 @@ def build(
             _declared(rule, alike.rule, {r.name for r in ordered}, "tell_apart")
         for step in rule.path:
             if (other := taken.setdefault(step, rule)) is not rule:
-                line = line_of(rule.file, "path", step)
+                line = line_of(rule.file, "path", step, after=rule.line)
                 raise RuleError(rule.file, line, f"path: {step!r} is taken by {other.file}", "keep one of them")
     # for both revisions: a circle that only one of them has must not wait for its first user
     layers(ordered, REVISIONS[0])
@@ -344,5 +344,5 @@ def _unique(rules: Sequence[Rule]) -> None:
 
 def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:
     if name not in known:
-        line = line_of(rule.file, where if where != "given" else "when", name)
+        line = line_of(rule.file, where if where != "given" else "when", name, after=rule.line)
         raise RuleError(rule.file, line, f"{where}: unknown derived fact {name!r}", meant(name, known))

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from triage import schema
+from triage.ground.phrasing import did_you_mean
+
 
 def meant(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` for the closest known name; "" where none is close."""
@@ -14,17 +17,28 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-def line_of(file: str, key: str, name: str = "") -> int:
-    """Line of `name` in the block of a top-level key; that of the key where it is not written there, 1 without the key."""
+def meant_metric(name: str) -> str:
+    """The same for a metric's id or label; where none is close, where they are listed."""
+    return did_you_mean(schema.close(name)[:1], "see: triage list metrics")
+
+
+def line_of(file: str, key: str, name: str = "", after: int = 1) -> int:
+    """Line of `name` in the block of a key, at the margin of line `after`; that of the key where it is not written there.
+
+    A key that is missing from a section is looked up in the whole file; `after` where it is missing there too.
+    """
     try:
         lines = Path(file).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return 1
-    first = next((n for n, line in enumerate(lines, 1) if line.startswith(f"{key}:")), 1)
+    margin = " " * (len(lines[after - 1]) - len(lines[after - 1].lstrip())) if after <= len(lines) else ""
+    first = next((n for n, line in enumerate(lines[after - 1 :], after) if line.startswith(f"{margin}{key}:")), 0)
+    if not first:
+        return (margin and line_of(file, key, name)) or after
     word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
     for n, line in enumerate(lines[first - 1 :], first):
         # the block ends where the next key begins at the margin
-        if n > first and re.match(r"[^\s#-]", line):
+        if n > first and re.match(rf"{margin}[^\s#-]", line):
             break
         if name and word.search(line.partition(":")[2] if n == first else line):
             return n

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -155,7 +155,8 @@ class Rule:
     umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
     rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
     speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only. setting: it
-    says what the work is, not what is wrong with it. written: the rule as its file has it, with the names of numbers in
+    says what the work is, not what is wrong with it. unweighed: name of the rule of which it is the section `unweighed`; it
+    fires or is not applicable, for the other one says what is missing. written: the rule as its file has it, with the names of numbers in
     its texts (rulebook.texts).
     """
 
@@ -193,6 +194,7 @@ class Rule:
     path: dict[str, str] = field(default_factory=dict)  # step of PATH -> threshold
     labels: dict[str, str] = field(default_factory=dict)  # let -> what people read in its place
     overrides: dict[str, float] = field(default_factory=dict)
+    unweighed: str = ""
     written: Rule | None = None
 
     def threshold(self, name: str, method: str) -> float:
@@ -211,6 +213,22 @@ class Rule:
     def sources(self) -> dict[str, tuple[Cite, ...]]:
         """See sources."""
         return sources(self.cites)
+
+
+def reads(rule: Rule, names: Sequence[str]) -> set[str]:
+    """Metric ids behind names, through lets."""
+    out: set[str] = set()
+    todo, seen = list(names), set()
+    while todo:
+        n = todo.pop()
+        if n in seen or n in rule.thresholds:
+            continue
+        seen.add(n)
+        if n in rule.let:
+            todo += rule.let[n].names
+        else:
+            out.add(n)
+    return out
 
 
 def sources(cites: Iterable[Cite]) -> dict[str, tuple[Cite, ...]]:

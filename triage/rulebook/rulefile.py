@@ -15,12 +15,12 @@ from triage.files import strict_yaml
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import HEURISTICS, LATEST, NUMBERS, REVISIONS, in_words
 from triage.ground.phrasing import FIELD, either
-from triage.rulebook import pack
+from triage.rulebook import pack, unweighed
 from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.gain_parser import Wrong, gain_model
-from triage.rulebook.reference import meant
+from triage.rulebook.reference import meant, meant_metric
 from triage.rulebook.rule import (
     PATH,
     PUBLISHERS,
@@ -40,7 +40,7 @@ from triage.rulebook.texts import mapped, with_numbers
 _KEYS = frozenset(
     """
     id name title summary status since scope methods cites needs uses thresholds let when concludes overruled_by
-    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies setting path
+    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies setting path unweighed
     """.split()
 )
 _STATUS = ("experimental", "stable", "deprecated")
@@ -48,17 +48,21 @@ _SCOPES = ("workload", "frame")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
 
-def read(path: Path, tests: bool = True, shared: Callable[[Path], pack.Pack] = pack.read) -> Rule:
-    """One rule file -> Rule; raises RuleError with file:line. shared: what all rules of its folder share."""
+def read(path: Path, tests: bool = True, shared: Callable[[Path], pack.Pack] = pack.read) -> list[Rule]:
+    """The rule of a file, and its suspect where it has one; raises RuleError with file:line. shared: of its folder."""
     data = strict_yaml.load(path, skip="" if tests else "tests")
-    return _Reader(data, str(path), path, shared(path.parent)).rule()
+    rule = _Reader(data, path, shared(path.parent)).rule()
+    if unweighed.SECTION not in data:
+        return [rule]
+    suspect = unweighed.file_of(data, rule, tests)
+    return [rule, unweighed.pruned(_Reader(suspect, path, shared(path.parent)).rule(suspect["name"]), rule.name)]
 
 
 class _Reader:
     """Turns one mapping into a Rule, naming file and line of every mistake."""
 
-    def __init__(self, data: strict_yaml.Mapping, file: str, path: Path, shared: pack.Pack) -> None:
-        self.d, self.file, self.path, self.pack = data, file, path, shared
+    def __init__(self, data: strict_yaml.Mapping, path: Path, shared: pack.Pack) -> None:
+        self.d, self.file, self.path, self.pack = data, str(path), path, shared
 
     def fail(self, key: str, problem: str, hint: str = "", within: strict_yaml.Mapping | None = None) -> RuleError:
         m = within if within is not None else self.d
@@ -88,13 +92,14 @@ class _Reader:
             raise self.fail(key, f"`{key}` is true or false")
         return v
 
-    def rule(self) -> Rule:
+    def rule(self, called: str = "") -> Rule:
+        """called: a name that the file does not bear."""
         for key in self.d:
             if key not in _KEYS:
                 raise self.fail(key, f"unknown key {key!r}", meant(key, sorted(_KEYS)))
         # the folder is the pack, so that a rule cannot claim to belong to another
         name, pack = self.text("name"), self.path.parent.name
-        if name != self.path.stem:
+        if name != (called or self.path.stem):
             raise self.fail("name", f"name {name!r} is not the file name {self.path.stem!r}", "rename one of them")
         if not _NAME.match(name):
             raise self.fail("name", f"name {name!r} is not lower-case words joined by hyphens")
@@ -279,12 +284,7 @@ class _Reader:
     def metrics(self, key: str) -> tuple[str, ...]:
         for name in (names := self.texts(key)):
             if not schema.known(name):
-                close = schema.close(name)
-                raise self.fail(
-                    key,
-                    f"{key}: {name!r} is not a metric",
-                    f"did you mean {close[0]!r}?" if close else "see: triage list metrics",
-                )
+                raise self.fail(key, f"{key}: {name!r} is not a metric", meant_metric(name))
         return names
 
     def resolve(self, key: str, names: Iterable[str], known: set[str], what: str = "") -> None:

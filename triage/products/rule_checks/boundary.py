@@ -21,10 +21,9 @@ from triage.derive import View, derivations
 from triage.ground.columns import is_column
 from triage.ground.errors import TriageError
 from triage.inference.evaluate import Lookup
-from triage.inference.groups import reads
 from triage.products.rule_checks import rule_tests
 from triage.rulebook.expression import TRUE, Condition
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reads
 
 OFF = 0.1  # a threshold that is wrong by this part must show
 STEPS = 64  # values tried at once between two that differ

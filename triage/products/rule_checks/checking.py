@@ -48,7 +48,7 @@ def run_checks(paths: Sequence[Path] = ()) -> Checked:
     # a path that holds causes alone holds no rules to read
     chosen_causes = [f for f in files if any(_holds(p, f) for p in paths)]
     with_rules = [p for p in paths if packs.below(p) or not any(_holds(p, f) for f in files)]
-    rules = _each(rulefile.read, packs.files(with_rules), wrong)
+    rules = [rule for of_file in _each(rulefile.read, packs.files(with_rules), wrong) for rule in of_file]
     book = Rulebook(tuple(rules))
     # without one rule others lack what it concludes: that would only repeat the mistake
     if whole := not wrong:

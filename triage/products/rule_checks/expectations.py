@@ -13,9 +13,8 @@ from triage.ground.columns import is_column
 from triage.ground.phrasing import comparison, failed_comparison
 from triage.ground.units import show
 from triage.inference.evaluate import Lookup
-from triage.inference.groups import reads
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reads
 
 MAX_NAMED_RULES = 3
 _REQUIRED = {

@@ -24,14 +24,19 @@ def rule_references(rules: Sequence[Rule], known: Sequence[str]) -> Iterator[Rul
         own = rule.cause == rule.name and not Path(rule.file).resolve().is_relative_to(bundled)
         if rule.cause and rule.cause not in known and not own:
             hint = meant(rule.cause, known) or f"add rules/causes/{rule.cause}.yaml, or see: triage list causes"
-            yield RuleError(rule.file, line_of(rule.file, "cause", rule.cause), f"unknown cause {rule.cause!r}", hint)
+            yield RuleError(
+                rule.file,
+                line_of(rule.file, "cause", rule.cause, after=rule.line),
+                f"unknown cause {rule.cause!r}",
+                hint,
+            )
     counts = Counter((Path(rule.file).parent, _prefix(rule)) for rule in rules)
     for rule in rules:
         here, prefix = Path(rule.file).parent, _prefix(rule)
         # the prefix that most rules of the pack have, and the pack in which most rules with the prefix lie
         mine = max((p for folder, p in counts if folder == here), key=lambda p: counts[here, p])
         home = max((folder for folder, p in counts if p == prefix), key=lambda folder: counts[folder, prefix])
-        line, problem = line_of(rule.file, "id", rule.id), f"id {rule.id}: prefix {prefix}, pack "
+        line, problem = line_of(rule.file, "id", rule.id, after=rule.line), f"id {rule.id}: prefix {prefix}, pack "
         if mine != prefix:
             free = 1 + max(int(r.id[len(mine) :]) for r in rules if _prefix(r) == mine)
             hint = f"the next free id is {mine}{free:03d}"

@@ -25,7 +25,7 @@ from triage.products.rule_checks.expectations import Expectation
 from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
-from triage.rulebook.texts import texts
+from triage.rulebook.texts import used
 
 OUTCOMES = ("fires", "silent", "blind")
 _TEST_KEYS = {"name", "given", "expect", "gain", "method", "why"}
@@ -94,27 +94,22 @@ def _author(rule: Rule) -> Iterator[tuple[int, str]]:
     wanted = [o for o in OUTCOMES if o != "blind" or rule.needs]
     if missing := [o for o in wanted if o not in there]:
         have = ", ".join(o for o in wanted if o in there) or "none"
-        line = line_of(rule.file, "tests")
+        line = line_of(rule.file, "tests", after=rule.line)
         yield (
             line,
             f"tests: no case expects {', '.join(missing)}; expected one each of {', '.join(wanted)}, found {have}",
         )
-    read = set()
-    for when in rule.when.values():
-        for c in when.conditions:
-            read |= set(c.names)
-    todo = [*read, *(n for e in rule.let.values() for n in e.names)]
-    if rule.gain:
-        todo += [n for e in rule.gain.expressions for n in e.names]
-    todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
-    text = " ".join(text for key, text in texts(rule) if key != "thresholds")
-    for name in (*rule.thresholds, *rule.let):
-        # without the closing brace: a field may carry a format, `{wasted:.0%}`
-        if name not in todo and f"{{{name}" not in text:
-            key = "thresholds" if name in rule.thresholds else "let"
-            yield line_of(rule.file, key, name), f"{name!r} is declared but never used"
+    read = used(rule)
+    for name in (n for n in (*rule.thresholds, *rule.let) if n not in read):
+        yield (
+            line_of(rule.file, "thresholds" if name in rule.thresholds else "let", name, after=rule.line),
+            f"{name!r} is declared but never used",
+        )
     if not rule.is_concept and not rule.advice:
-        yield line_of(rule.file, "advice"), "a rule that reports something advises something: `advice` is empty"
+        yield (
+            line_of(rule.file, "advice", after=rule.line),
+            "a rule that reports something advises something: `advice` is empty",
+        )
     # only where a metric stands alone: the unit of an expression is unknown
     for t in rule.thresholds.values():
         for when in rule.when.values():
@@ -125,7 +120,7 @@ def _author(rule: Rule) -> Iterator[tuple[int, str]]:
                     and schema.known(c.left.text)
                     and schema.get(c.left.text).unit != t.unit
                 ):
-                    line = line_of(rule.file, "thresholds", t.name)
+                    line = line_of(rule.file, "thresholds", t.name, after=rule.line)
                     yield line, f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"
 
 
@@ -225,5 +220,5 @@ def _edges(rule: Rule) -> Iterator[tuple[int, str]]:
                 }[c.op]
                 truth = c(Lookup(rule, view, method))
                 if int(truth[0] if is_column(truth) else truth) != int(want):
-                    line = line_of(rule.file, "when", threshold)
+                    line = line_of(rule.file, "when", threshold, after=rule.line)
                     yield line, f"{c.text} is wrong at {value:g} ({method})"
