@@ -81,7 +81,8 @@ def test_work_that_goes_goes_from_every_unit(rule: Rule, units: dict[str, float]
     # what is said of one unit holds for that one
     unit = min(units)
     own = gain(rule, {"remains": {"all": stays, unit: 1}, "time": 1}, units)
-    assert own[1] <= max(0.0, 1 - units[unit] / MODEL.reach) + 1e-4
+    limit = MODEL.streams if unit == "vram" else MODEL.reach
+    assert own[1] <= max(0.0, 1 - units[unit] / limit) + 1e-4
 
 
 def test_a_pack_may_know_how_far_a_unit_gets(rule: Rule) -> None:

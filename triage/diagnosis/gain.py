@@ -18,6 +18,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive import View
 from triage.derive._arrays import highest
+from triage.derive.work_model import ROOF
 from triage.ground.columns import anywhere, is_column
 from triage.ground.gpu_units import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
@@ -34,13 +35,13 @@ QUANTA = 10_000  # a tenth of a permille is already false precision
 class Model:
     """The numbers that all savings share, fitted to measured fixes by benchmarks/truth.py --fit (docs/prediction-accuracy.md).
 
-    reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. streams: what DRAM reaches after a fix, as
-    single-pass copies and sums do (89 to 97 %). safe: factor on the parts of likely gains that rules call safe.
+    reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. streams: the same of DRAM, the share
+    from which the verdict is at hardware limit. safe: factor on the parts of likely gains that rules call safe.
     """
 
     reach: float = 0.75
     safe: float = 1.0
-    streams: float = 0.9
+    streams: float = ROOF
 
     @staticmethod
     def slowest(busy: Values, reach: Values) -> Values:
