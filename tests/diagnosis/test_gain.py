@@ -61,7 +61,7 @@ def test_a_unit_reaches_what_cured_kernels_reach(rule: Rule) -> None:
     _, likely, bound = gain(rule, {"remains": {"vram": 0.5}}, {"vram": 0.9, "l2": 0.4})
     assert likely == pytest.approx(1 - 0.4 / 0.75, abs=1e-4)  # the demand halves, then L2 limits
     assert bound == pytest.approx(0.55, abs=1e-4)  # VRAM at its peak needs 0.45 of the time
-    assert MODEL.slowest(0.9) == 1.0
+    assert MODEL.slowest(0.9, MODEL.reach) == 1.0
 
 
 def test_waits_that_were_measured_decide(rule: Rule) -> None:
@@ -81,12 +81,13 @@ def test_work_that_goes_goes_from_every_unit(rule: Rule, units: dict[str, float]
     # what is said of one unit holds for that one
     unit = min(units)
     own = gain(rule, {"remains": {"all": stays, unit: 1}, "time": 1}, units)
-    assert own[1] <= max(0.0, 1 - units[unit] / MODEL.reach) + 1e-4
+    limit = MODEL.streams if unit == "vram" else MODEL.reach
+    assert own[1] <= max(0.0, 1 - units[unit] / limit) + 1e-4
 
 
 def test_a_pack_may_know_how_far_a_unit_gets(rule: Rule) -> None:
     stated = {"because": "test", "time": 0.9}
-    view = facts_view({UNITS["vram"]: 0.6})
+    view = facts_view({UNITS["l2"]: 0.6})
     likely = []
     for reach in (None, 0.9):
         made = replace(rule, gain=gain_model(stated, value, reach))
@@ -94,8 +95,13 @@ def test_a_pack_may_know_how_far_a_unit_gets(rule: Rule) -> None:
     assert likely == pytest.approx([1 - 0.6 / MODEL.reach, 1 - 0.6 / 0.9], abs=1e-4)
 
 
+def test_dram_runs_closer_to_its_peak_than_other_units(rule: Rule) -> None:
+    likely = {unit: gain(rule, {"time": 0.9}, {unit: 0.6})[1] for unit in ("vram", "l2")}
+    assert likely == pytest.approx({"vram": 1 - 0.6 / MODEL.streams, "l2": 1 - 0.6 / MODEL.reach}, abs=1e-4)
+
+
 def test_a_roll_up_stands_for_parts_nobody_counted(rule: Rule) -> None:
-    by_parts = gain(rule, {"time": 0.9}, {"vram": 0.7})
+    by_parts = gain(rule, {"time": 0.9}, {"l2": 0.7})
     rolled_up = gain(rule, {"time": 0.9}, {}, **{"memory.side": 0.7})
     assert by_parts == rolled_up
 
@@ -154,7 +160,7 @@ def test_the_busiest_of_the_others_speaks_for_all_of_them(
             a, b = freed.get(unit, freed.get(EVERY, (1.0, 1.0)))
             if not np.isnan(share):
                 pace = min(share / MODEL.reach, 1.0)
-                needs.append(pace * a)
+                needs.append(min(share / MODEL.streams, 1.0) * a if unit == "vram" else pace * a)
                 least.append(share * min(a, b))
                 gone += [(1 - a) * pace] if unit in freed or EVERY in freed else []
         waits = max(gone, default=np.nan) if time is None and freed else (time or 0.0)

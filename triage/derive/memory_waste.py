@@ -105,9 +105,11 @@ def _conflicts(
     return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways)), 0.0, 1.0)
 
 
-def _local(local: Values, gl: Values, gs: Values, l1: Values) -> Values:
+def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values) -> Values:
+    local = loads + stores
     everything = first(local + gl + gs, l1)
-    return np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
+    whole = np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
+    return first(whole, over(loads, loads + gl), over(stores, stores + gs))
 
 
 def _either(a: Values, b: Values) -> Values:
@@ -218,10 +220,15 @@ DERIVATIONS = (
     ),
     Derivation(
         "local.share",
-        "local sectors / (local + global sectors), else / all sectors of L1",
+        "local sectors / (local + global sectors), else / all sectors of L1, else the same of loads or stores alone",
         _local,
-        ("local.sectors",),
-        ("global_load.sectors", "global_store.sectors", "l1tex.sectors"),
+        optional=(
+            "local_load.sectors",
+            "local_store.sectors",
+            "global_load.sectors",
+            "global_store.sectors",
+            "l1tex.sectors",
+        ),
         ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
     Derivation(

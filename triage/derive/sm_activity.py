@@ -133,6 +133,21 @@ def _occupancy(warps: Values, slots: Values, cs: Values, ps: Values, vtg: Values
     return first(warps / slots, np.where(stages > 0, np.minimum(stages, 1.0), np.nan))
 
 
+def _issued(
+    each: Values,
+    elapsed: Values,
+    active: Values,
+    warps: Values,
+    cycles: Values,
+    issued: Values,
+    executed: Values,
+    generation: Values,
+) -> Values:
+    """Issue slots used; of schedulers that issue two instructions at a time at most so many."""
+    rate = first(issued, executed) / np.where(generation == 6.0, _SCHEDULERS / 2, _SCHEDULERS)
+    return first(each, *(np.minimum(x, 1.0) for x in (over(elapsed, active), over(warps, cycles), rate)))
+
+
 def _kinds(view: View) -> Kinds:
     kinds = view.capture.kinds[view.rows]
     return Kinds(kinds, kinds != "")
@@ -187,16 +202,17 @@ DERIVATIONS = (
     ),
     Derivation(
         "sm.issue_per_active",
-        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, else active warps per scheduler / warp cycles per issue",
-        lambda each, elapsed, active, warps, cycles: first(
-            each, np.minimum(over(elapsed, active), 1.0), np.minimum(over(warps, cycles), 1.0)
-        ),
+        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, else active warps per scheduler / warp cycles per issue, else IPC / 4 schedulers (2 of GP100)",
+        _issued,
         optional=(
             "warp.issued_per_scheduler",
             "sm.issue_per_elapsed",
             "sm.active",
             "warp.active_per_scheduler",
             "warp.cycles_per_issue",
+            "sm.ipc_issued",
+            "sm.ipc_active",
+            "device.capability",
         ),
         ask=("sm.issue_per_elapsed", "sm.active"),
     ),

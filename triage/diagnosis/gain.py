@@ -18,6 +18,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive import View
 from triage.derive._arrays import highest
+from triage.derive.work_model import ROOF
 from triage.ground.columns import anywhere, is_column
 from triage.ground.gpu_units import EVERY, ROLLUPS, UNITS
 from triage.inference.evaluate import Lookup
@@ -25,7 +26,8 @@ from triage.rulebook.rule import GainModel, Rule
 
 # nothing gives all of its time back; and 1 / (1 - 1) is no speedup
 CAP = 0.99
-OTHERS = ""  # all units that a fix does not free
+OTHERS = ""  # all units but DRAM that a fix does not free
+DRAM = "vram"
 QUANTA = 10_000  # a tenth of a permille is already false precision
 
 
@@ -33,16 +35,18 @@ QUANTA = 10_000  # a tenth of a permille is already false precision
 class Model:
     """The numbers that all savings share, fitted to measured fixes by benchmarks/truth.py --fit (docs/prediction-accuracy.md).
 
-    reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. safe: factor on the parts of likely gains that rules
-    call safe.
+    reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. streams: the same of DRAM, the share
+    from which the verdict is at hardware limit. safe: factor on the parts of likely gains that rules call safe.
     """
 
     reach: float = 0.75
     safe: float = 1.0
+    streams: float = ROOF
 
-    def slowest(self, busy: Values, reach: Values | None = None) -> Values:
+    @staticmethod
+    def slowest(busy: Values, reach: Values) -> Values:
         """Share of the time that a demand takes at least, at the pace that is reached in practice."""
-        return np.minimum(busy / (self.reach if reach is None else reach), 1.0)
+        return np.minimum(busy / reach, 1.0)
 
 
 MODEL = Model()
@@ -86,15 +90,15 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     start, spread = _idle(chosen)
     for unit, shares in parts.items():
         busy = chosen.select(shares)
+        reach: Values = g.reach or model.reach
         # where some SMs end early, the others' time is what a unit fills, and what it fills then it can fill throughout
         working = np.minimum(busy / spread, 1.0)
         if "uneven" in g.ends:
-            reach = np.fmax(g.reach or model.reach, np.where(spread < 1, working, 0.0))
-            pace = model.slowest(busy, reach)
-        else:
-            pace = model.slowest(working, g.reach)
+            reach, working = np.fmax(reach, np.where(spread < 1, working, 0.0)), busy
+        pace = model.slowest(working, reach)
+        after = model.slowest(working, np.fmax(reach, model.streams)) if unit == DRAM and not g.reach else pace
         likely, best = stays.get(unit, rest or (1.0, 1.0))
-        needs, least = np.fmax(needs, pace * likely), np.fmax(least, busy * np.fmin(best, likely))
+        needs, least = np.fmax(needs, after * likely), np.fmax(least, busy * np.fmin(best, likely))
         if rest or unit in stays:
             freed = np.fmax(freed, (1 - likely) * pace)
     waits = np.where(np.isnan(stated), freed, stated) if g.remains else stated
@@ -109,7 +113,7 @@ def _idle(chosen: _Chosen) -> tuple[Values, Values]:
 
 
 def _parts(view: View, freed: frozenset[str]) -> dict[str, Values]:
-    """Freed unit -> its share of peak, and under OTHERS the highest of all the other parts that were measured.
+    """Freed unit and DRAM -> its share of peak, and under OTHERS the highest of all the other parts that were measured.
 
     Where none of a side was measured, its roll-up stands for a freed unit of it. Rules that free the same units share
     this: what a demand needs grows with its share of peak, so that of the others the busiest decides.
@@ -121,7 +125,7 @@ def _parts(view: View, freed: frozenset[str]) -> dict[str, Values]:
         if anywhere(np.isnan(seen)):
             standing.append((next((u for u in units if u in freed), OTHERS), np.where(np.isnan(seen), view[metric], np.nan)))  # fmt: skip
     out: dict[str, Values] = {}
-    for unit, busy in (*standing, *((u if u in freed else OTHERS, busy) for u, busy in found.items())):
+    for unit, busy in (*standing, *((u if u in freed or u == DRAM else OTHERS, busy) for u, busy in found.items())):
         if is_column(busy) or not np.isnan(busy):
             out[unit] = np.fmax(out[unit], busy) if unit in out else busy
     return out
