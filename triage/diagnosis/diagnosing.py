@@ -124,7 +124,9 @@ class Diagnoser:
             assumed = np.where(assumed == code("small-grid"), assumed, code("unknown"))
         limiter[led] = assumed
         time = np.nan_to_num(capture.self_ns)
-        wholes = self._wholes(capture, frame_captures(capture, limiter, (leaders.likely * time, leaders.rule), self.book), ledger)
+        wholes = self._wholes(
+            capture, frame_captures(capture, limiter, (leaders.likely * time, leaders.rule), self.book), ledger
+        )
         whole = wholes[-1].causes
         if capture.timeline is not None or without_units(capture) or (whole.rows and (capture.kinds == "copy").any()):
             from triage.capture.timeline.targets import next_step
@@ -164,7 +166,9 @@ class Diagnoser:
         for w, c in of.items():
             view = View(c)
             mine = {rule: mask for rule, mask in fired[w].items() if w >= 0 or rule not in own}
-            out[w] = Whole(c, self.cause_index.table(view, self._gains(mine, view, np.array([capture.frame_ns]), ledger, w)))
+            out[w] = Whole(
+                c, self.cause_index.table(view, self._gains(mine, view, np.array([capture.frame_ns]), ledger, w))
+            )
         return out
 
     def _gains(

@@ -32,7 +32,8 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[Told, ...]
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return ()
     prims = np.where((column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1), np.nan, prims)
-    every, book = capture.passes, accounts(capture, capture.passes, view)
+    every = [p for p in capture.passes if not p.rest]  # what lies between the passes draws to several targets
+    book = accounts(capture, every, view)
     found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:
         return ()

@@ -37,7 +37,7 @@ def told(share: str, spots: Iterable[Spot], total: float, none: str, parts: Sequ
     """Facts named `share` (time in the spots / total) and `parts` (their mean over that time). none: the text without spots."""
     found = sorted(spots, key=lambda s: -s.time_ns)
     if not found:
-        return Told({name: (0.0, none) for name in (share, *parts)})
+        return Told(dict.fromkeys((share, *parts), (0.0, none)))
     by_place: dict[int, list[Spot]] = {}
     for s in found:
         by_place.setdefault(s.place, []).append(s)

@@ -62,8 +62,7 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
             asked = [
                 (n, f, 0)
                 for n, item in enumerate(items)
-                if item.workloads[0][0] == p
-                and _whole(d, f := firing(part, item, item.workloads[0][1]), 0) == whole
+                if item.workloads[0][0] == p and _whole(d, f := firing(part, item, item.workloads[0][1]), 0) == whole
             ]
             wanted = [(int(f.workload[k]), int(f.rule[k])) for _, f, k in (*ranked, *asked)]
             if not wanted:
