@@ -124,9 +124,8 @@ class Diagnoser:
             assumed = np.where(assumed == code("small-grid"), assumed, code("unknown"))
         limiter[led] = assumed
         time = np.nan_to_num(capture.self_ns)
-        wholes = self._wholes(
-            capture, frame_captures(capture, limiter, (leaders.likely * time, leaders.rule), self.book), ledger
-        )
+        over = frame_captures(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
+        wholes = self._wholes(capture, over, leaders, ledger)
         whole = wholes[-1].causes
         if capture.timeline is not None or without_units(capture) or (whole.rows and (capture.kinds == "copy").any()):
             from triage.capture.timeline.targets import next_step
@@ -158,17 +157,25 @@ class Diagnoser:
             claims,
         )
 
-    def _wholes(self, capture: Capture, of: Mapping[int, Capture], ledger: Ledger) -> dict[int, Whole]:
-        """Frame rules on the capture (-1) and on its markers: what a marker fulfils by itself is its own finding."""
+    def _wholes(
+        self, capture: Capture, of: Mapping[int, Capture], leaders: Leaders, ledger: Ledger
+    ) -> dict[int, Whole]:
+        """Frame rules on the capture (-1) and on its markers.
+
+        What a marker fulfils by itself is its own finding, unless ranges within it have that cause as theirs.
+        """
+        rows = {p.marker: p.rows for p in capture.passes}
         fired = {w: infer(View(c), self.frame).fired if self.frame else {} for w, c in of.items()}
-        own = {rule for w, rules in fired.items() if w >= 0 for rule, mask in rules.items() if mask.any()}
+        for w in fired.keys() - {-1}:
+            within = set(leaders.cause[rows.get(w, [w])].tolist())
+            fired[w] = {r: m for r, m in fired[w].items() if m.any() and self.cause_index.of_rule[r] not in within}
+        own = {rule for w, rules in fired.items() if w >= 0 for rule in rules}
+        fired[-1] = {rule: mask for rule, mask in fired[-1].items() if rule not in own}
         out = {}
         for w, c in of.items():
             view = View(c)
-            mine = {rule: mask for rule, mask in fired[w].items() if w >= 0 or rule not in own}
-            out[w] = Whole(
-                c, self.cause_index.table(view, self._gains(mine, view, np.array([capture.frame_ns]), ledger, w))
-            )
+            gains = self._gains(fired[w], view, np.array([capture.frame_ns]), ledger, w)
+            out[w] = Whole(c, self.cause_index.table(view, gains))
         return out
 
     def _gains(
