@@ -60,7 +60,7 @@ READ = {
     "renderdoc/unity-frame/example-counters.csv": (
         "renderdoc",
         3578,
-        794,
+        860,
         {"gpu.time", "l1tex.hit_rate", "l2.hit_rate", "stall.long_scoreboard", "registers_per_thread.ps"},
     ),
 }

@@ -14,6 +14,7 @@ from triage.diagnosis.spots import Spot, Told, told
 from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
+from triage.reading.pass_tree import CALL
 from triage.reading.pixel_account import column
 
 SAMPLES_RE = re.compile(
@@ -28,6 +29,8 @@ _RESOLVE_RE = re.compile(
 # stages of a tiler's surface, as ovrgpuprofiler and AGI name them
 _STAGE_RE = re.compile(r"(?:GMEM )?(?:Load|Store) ?(?:Colou?r|Depth)\w*(?:/Stencil)?", re.IGNORECASE)
 _KEPT_RE = re.compile(r"(?:GMEM )?Store ?Colou?r", re.IGNORECASE)  # what the next pass or the screen reads
+TWICE = 2  # runs per frame: more are levels, cascades or batches
+ALIKE = 0.05  # heuristic: by how much the times of one pass drawn twice differ
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
 _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 
@@ -38,6 +41,7 @@ def waste_facts(capture: Capture, view: View, total: float) -> Iterator[Told]:
     yield _tile_transfers(capture, total)
     yield _multisampled(capture.passes, view, total)
     yield _twice(capture, view, total)
+    yield _second_runs(capture, view, total)
 
 
 def samples(name: str) -> int:
@@ -132,3 +136,25 @@ def _twice(capture: Capture, view: View, total: float) -> Told:
         return Told()
     spots = [Spot(p.marker, p.time_ns, f"“{p.levels[-1]}” like “{k.levels[-1]}”") for p, k in again]
     return told("frame.duplicate_share", spots, total, "no two passes with equal counts")
+
+
+def _second_runs(capture: Capture, view: View, total: float) -> Told:
+    """Second runs of markers where the others run once, in a frame whose pixels, which would tell them apart, were not counted."""
+    if capture.frames is not None or np.isfinite(column(view, "pixels.covered")).any():
+        return Told()
+    own, leaf = np.nan_to_num(capture.self_ns), capture.leaf & (capture.kinds != "copy")
+    marked = leaf & (own > 0) & np.array([not CALL.match(str(n)) for n in capture.names])
+    if not marked.any() or np.median(capture.calls[marked]) != 1:
+        return Told()
+    rows = [int(i) for i in np.flatnonzero(marked & (capture.calls == TWICE)) if _alike(capture, int(i))]
+    spots = [
+        Spot(i, float(own[i]) / TWICE, f"“{capture.names[i]}” (twice {show(float(own[i]) / TWICE, 'ns')})")
+        for i in rows
+    ]
+    return told("frame.second_share", spots, total, "no marker runs twice where others run once")
+
+
+def _alike(capture: Capture, i: int) -> bool:
+    """True if two runs take the same time, or an export of means does not tell them apart."""
+    time = capture.table.columns["gpu.time"].values[capture.rows_of(i)]
+    return len(time) < TWICE or float(np.ptp(time)) <= ALIKE * float(time.max())

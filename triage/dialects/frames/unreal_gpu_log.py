@@ -48,8 +48,9 @@ _SPEC = (
     ("draw.count", "draws", ""),
     ("prims.input", "prims", ""),
     ("vertices.input", "verts", ""),
+    ("dispatch.count", "dispatches", ""),
 )
-_STATS = ("draw", "prim", "vert")
+_STATS = ("draw", "prim", "vert", "dispatch")
 
 
 @dataclass(slots=True)
@@ -182,9 +183,9 @@ def _table_row(text: str, log: _Log) -> tuple[int, list[str]] | None:
         return None
     at = times[-1]
     counts = [c.strip() for c in cells[max(at - 5, 0) : at] if c.strip().isdigit()]
-    draws, _, prims, verts = counts if len(counts) == 4 else ("", "", "", "")
+    draws, dispatches, prims, verts = counts if len(counts) == 4 else ("", "", "", "")
     level = round(max(len(name) - len(name.lstrip()) - 1, 0) / _STEP)
-    return level, [_plain(name), cells[at].replace("ms", "").strip(), draws, prims, verts]
+    return level, [_plain(name), cells[at].replace("ms", "").strip(), draws, prims, verts, dispatches]
 
 
 def _plain(name: str) -> str:
