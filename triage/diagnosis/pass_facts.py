@@ -23,7 +23,7 @@ LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
 def pass_facts(capture: Capture, total: float) -> Told:
     """Facts of rule scope `frame` about passes: geometry finer than the screen, needless work. Nothing without passes."""
     view = View(capture)
-    waste = waste_facts(capture, view, total) if total > 0 and capture.passes else ()
+    waste = waste_facts(capture, view, total) if total > 0 else ()
     return join((*waste, *_pixel_facts(capture, view, total)))
 
 

@@ -37,11 +37,14 @@ _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 
 def waste_facts(capture: Capture, view: View, total: float) -> Iterator[Told]:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
+    if capture.input.tells.get("work") == "graphics":
+        yield _second_runs(capture, view, total)
+    if not capture.passes:
+        return
     yield _resolves(capture, total)
     yield _tile_transfers(capture, total)
     yield _multisampled(capture.passes, view, total)
     yield _twice(capture, view, total)
-    yield _second_runs(capture, view, total)
 
 
 def samples(name: str) -> int:
