@@ -59,8 +59,8 @@ READ = {
     ),
     "renderdoc/unity-frame/example-counters.csv": (
         "renderdoc",
-        3491,
-        794,
+        3578,
+        860,
         {"gpu.time", "l1tex.hit_rate", "l2.hit_rate", "stall.long_scoreboard", "registers_per_thread.ps"},
     ),
 }
@@ -108,4 +108,4 @@ def test_figures_of_the_marker_capture() -> None:
 def test_times_of_two_replays_are_remarked() -> None:
     table = read(CORPUS / "renderdoc" / "unity-frame" / "example-counters.csv")
     assert "times-disagree" in [q.check for q in table.quality]
-    assert all(table.paths[i] is not None for i in range(10)) and table.names[2] == "DrawIndexed(6)"
+    assert all(table.paths[i] is not None for i in range(10)) and "DrawIndexed(6)" in table.names[:10]

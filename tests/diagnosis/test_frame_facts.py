@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import SAMPLES, bare_capture, generic
 from triage import api
 from triage.capture.capture import Capture
-from triage.diagnosis.frame_facts import frame_capture
+from triage.diagnosis.frame_facts import frame_captures
 from triage.rulebook.packs import Rulebook
 
 HANDMADE = SAMPLES / "generic" / "frame_handmade.csv"
@@ -29,7 +29,7 @@ def frame(
 
 def facts(capture: Capture, book: Rulebook) -> dict[str, tuple[float, str]]:
     nothing = np.zeros(len(capture), dtype=np.int8)
-    whole = frame_capture(capture, nothing, (np.zeros(len(capture)), np.full(len(capture), -1)), book)
+    whole = frame_captures(capture, nothing, (np.zeros(len(capture)), np.full(len(capture), -1)), book)[-1]
     return {m: (float(v[0]), whole.sources[m].formula) for m, v in whole.facts.items()}
 
 

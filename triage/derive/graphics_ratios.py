@@ -159,6 +159,13 @@ DERIVATIONS = (
         ask=("prims.rasterized", "prims.input"),
     ),
     Derivation(
+        "vram.written_share",
+        "bytes written, else the peak spent on writes, / that of reads and writes",
+        lambda wrote, got, writing, reading: first(over(wrote, wrote + got), over(writing, writing + reading)),
+        optional=("vram.bytes_written", "vram.bytes_read", "vram.write_throughput", "vram.read_throughput"),
+        ask=("vram.bytes_written", "vram.bytes_read"),
+    ),
+    Derivation(
         "zcull.reject_rate",
         "1 - samples accepted / samples tested",
         lambda kept, seen: 1 - kept / seen,

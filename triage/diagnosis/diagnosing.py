@@ -14,9 +14,9 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis import ranking
-from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part
+from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part, Whole
 from triage.diagnosis.firings import Ledger, untimed
-from triage.diagnosis.frame_facts import frame_capture, without_units
+from triage.diagnosis.frame_facts import frame_captures, without_units
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.minor_passes import minor_passes
@@ -124,11 +124,9 @@ class Diagnoser:
             assumed = np.where(assumed == code("small-grid"), assumed, code("unknown"))
         limiter[led] = assumed
         time = np.nan_to_num(capture.self_ns)
-        frame = frame_capture(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
-        alone, whole_fired = View(frame), list[Fired]()
-        if self.frame:
-            whole_fired = self._gains(infer(alone, self.frame).fired, alone, np.array([capture.frame_ns]), ledger, -1)
-        whole = self.cause_index.table(alone, whole_fired)
+        over = frame_captures(capture, limiter, (leaders.likely * time, leaders.rule), self.book)
+        wholes = self._wholes(capture, over, leaders, ledger)
+        whole = wholes[-1].causes
         if capture.timeline is not None or without_units(capture) or (whole.rows and (capture.kinds == "copy").any()):
             from triage.capture.timeline.targets import next_step
             from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces and summaries need it
@@ -152,13 +150,33 @@ class Diagnoser:
             verdict,
             leaders,
             ledger.total,
-            frame,
-            whole,
+            wholes,
             every,
             known,
             rules,
             claims,
         )
+
+    def _wholes(
+        self, capture: Capture, of: Mapping[int, Capture], leaders: Leaders, ledger: Ledger
+    ) -> dict[int, Whole]:
+        """Frame rules on the capture (-1) and on its markers.
+
+        What a marker fulfils by itself is its own finding, unless ranges within it have that cause as theirs.
+        """
+        rows = {p.marker: p.rows for p in capture.passes}
+        fired = {w: infer(View(c), self.frame).fired if self.frame else {} for w, c in of.items()}
+        for w in fired.keys() - {-1}:
+            within = set(leaders.cause[rows.get(w, [w])].tolist())
+            fired[w] = {r: m for r, m in fired[w].items() if m.any() and self.cause_index.of_rule[r] not in within}
+        own = {rule for w, rules in fired.items() if w >= 0 for rule in rules}
+        fired[-1] = {rule: mask for rule, mask in fired[-1].items() if rule not in own}
+        out = {}
+        for w, c in of.items():
+            view = View(c)
+            gains = self._gains(fired[w], view, np.array([capture.frame_ns]), ledger, w)
+            out[w] = Whole(c, self.cause_index.table(view, gains))
+        return out
 
     def _gains(
         self, fired: Mapping[int, Masks], view: View, self_ns: Floats, ledger: Ledger, offset: int

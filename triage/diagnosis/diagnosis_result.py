@@ -19,12 +19,20 @@ from triage.inference.engine import Engine
 from triage.rulebook.packs import Rulebook
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A capture, or one of its markers, as a one-row Capture for rules of scope `frame`, and the causes there."""
+
+    capture: Capture
+    causes: CauseTable
+
+
 @dataclass(slots=True)
 class Part:
     """One capture's share of a diagnosis.
 
     limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
-    before any cut. frame: the whole capture as a one-row Capture, for frame rules; whole: the causes there.
+    before any cut. wholes: the whole capture (-1) and markers, for frame rules.
     view: of all workloads; known: the causes on them, kept where they are few. fired: rules that fired anywhere.
     claims: cause of the whole capture -> the workloads whose time it is about.
     """
@@ -37,12 +45,21 @@ class Part:
     verdict: Codes
     leaders: Leaders
     total: int
-    frame: Capture
-    whole: CauseTable
+    wholes: dict[int, Whole]
     view: View
     known: CauseTable | None
     fired: frozenset[int]
     claims: dict[int, Masks] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> Capture:
+        """The whole capture as a one-row Capture."""
+        return self.wholes[-1].capture
+
+    @property
+    def whole(self) -> CauseTable:
+        """The causes on the whole capture."""
+        return self.wholes[-1].causes
 
     @property
     def judged(self) -> Masks:
@@ -75,7 +92,7 @@ class Part:
 class Item:
     """One item of the to-do list. cause: position in the cause index. Times in ns, beyond the items above; NaN without times.
 
-    workloads: (part, index in its capture), worst first, -1 for the whole frame. alone_ns: what the item
+    workloads: (part, index in its capture), worst first, -1 for the whole frame. whole: rests on a rule of scope `frame`. alone_ns: what the item
     saves on its own. fraction: of its worst workload. rule: index of the rule with the evidence there. apart: saves idle time
     that no other item claims. after: cause of an item above it that rids it of the same workloads, -1 for none.
     """

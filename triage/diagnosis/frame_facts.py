@@ -15,6 +15,7 @@ from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
 from triage.diagnosis import frame_barriers, frame_copies
 from triage.diagnosis.pass_facts import pass_facts
+from triage.diagnosis.spots import Told
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import CLASSES
@@ -36,16 +37,19 @@ PAIRS = 3  # pairs worth naming; each needs its own fences
 _FUSED = ("fullscreen", "compute")
 
 
-def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices], book: Rulebook) -> Capture:
-    """A one-row Capture of frame-level facts. Their sources are formulas over the workloads.
+def frame_captures(
+    capture: Capture, limiter: Codes, lead: tuple[Floats, Indices], book: Rulebook
+) -> dict[int, Capture]:
+    """One-row Captures of frame-level facts: of the frame (-1), and of markers that have such facts of their own.
 
-    lead: per workload, the time its root cause saves and the rule index of its evidence (-1: none).
+    Their sources are formulas over the workloads. lead: per workload, the time its root cause saves and the rule index of its evidence (-1: none).
     """
     own = np.nan_to_num(capture.self_ns)
     leaf = capture.leaf
     total = float(capture.frame_ns)
     over = f"over {len(capture)} workloads"
     known: Facts = {"frame.time": (total, over), "frame.workloads": (float(len(capture)), over)}
+    passes = Told()
     if total > 0:
         known["frame.uncovered"] = (capture.uncovered_ns / total, "time outside all ranges / frame time")
         for name, time in zip(CLASSES, np.bincount(limiter, own, len(CLASSES)), strict=True):
@@ -56,7 +60,8 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
         known |= _weighted(capture, own, leaf, total)
         known |= _merge(capture, own, leaf, total)
         known |= _pairs(capture, own, leaf, total)
-        known |= pass_facts(capture, total)
+        passes = pass_facts(capture, total)
+        known |= passes.whole
         known |= frame_barriers.facts(capture, total)
         known |= frame_copies.facts(capture, total)
         known |= _common(lead, book, total)
@@ -85,7 +90,11 @@ def frame_capture(capture: Capture, limiter: Codes, lead: tuple[Floats, Indices]
     # a time of 0 is a missing one, never a fact
     if total <= 0:
         known.pop("frame.time")
-    one = np.array([0])
+    return {-1: _one_row(capture, known)} | {w: _one_row(capture, facts) for w, facts in passes.placed.items()}
+
+
+def _one_row(capture: Capture, known: Facts) -> Capture:
+    one, total = np.array([0]), float(capture.frame_ns)
     return replace(
         capture,
         names=np.array(["frame"], dtype=object),

@@ -6,83 +6,88 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Facts, Floats, Masks
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
-from triage.ground.phrasing import first_of, whole_percent
+from triage.diagnosis.spots import Spot, Told, join, told
+from triage.ground.phrasing import whole_percent
 from triage.reading.pixel_account import THROWN, Account, accounts, column
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
 KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser minds their size, as rule GFX001 has it
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
-MAX_LISTED_PASSES = 3
 LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
 
 
-def pass_facts(capture: Capture, total: float) -> Facts:
-    """Facts of rule scope `frame` about passes: geometry finer than the screen, needless work. {} without passes."""
+def pass_facts(capture: Capture, total: float) -> Told:
+    """Facts of rule scope `frame` about passes: geometry finer than the screen, needless work. Nothing without passes."""
     view = View(capture)
-    waste = waste_facts(capture, view, total) if total > 0 and capture.passes else {}
-    return waste | _pixel_facts(capture, view, total)
+    waste = waste_facts(capture, view, total) if total > 0 else ()
+    return join((*waste, *_pixel_facts(capture, view, total)))
 
 
-def _pixel_facts(capture: Capture, view: View, total: float) -> Facts:
+def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[Told, ...]:
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.covered")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
-        return {}
+        return ()
     prims = np.where((column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1), np.nan, prims)
-    every, book = capture.passes, accounts(capture, capture.passes, view)
+    every = [p for p in capture.passes if not p.rest]  # what lies between the passes draws to several targets
+    book = accounts(capture, every, view)
     found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
     if not found:
-        return {}
+        return ()
     return (
-        _dense(found, prims, pixels, capture.leaf, total) | _wasted(every, book, total) | _layered(every, book, total)
+        _dense(found, prims, pixels, capture.leaf, total),
+        _wasted(every, book, total),
+        _layered(every, book, total),
     )
 
 
-def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
-    """Passes that shade several layers of which the depth test throws most away; {} where no pass has both counts."""
+def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Told:
+    """Passes that shade several layers of which the depth test throws most away; nothing where no pass has both counts."""
     known = [(p, a) for p, a in zip(every, book, strict=True) if a.shaded is not None and a.thrown is not None]
     if not known:
-        return {}
-    bad = [(p, a) for p, a in known if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN]
-    if not bad:
-        none = f"no pass shades more than {LAYERS:g} layers and throws half of them away"
-        return {"frame.hidden_share": (0.0, none), "frame.hidden_part": (0.0, none)}
-    bad.sort(key=lambda b: -b[0].time_ns)
-    time = sum(p.time_ns for p, _ in bad)
-    named = [
-        f"“{p.levels[-1] if p.levels else 'frame'}” ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)"
-        for p, a in bad
+        return Told()
+    spots = [
+        Spot(
+            p.marker,
+            p.time_ns,
+            f"{_name(p)} ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)",
+            {"frame.hidden_part": a.thrown or 0},
+        )
+        for p, a in known
+        if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN
     ]
-    text = first_of(named, MAX_LISTED_PASSES)
-    part = sum(p.time_ns * (a.thrown or 0) for p, a in bad) / time
-    return {"frame.hidden_share": (time / total, text), "frame.hidden_part": (part, text)}
+    none = f"no pass shades more than {LAYERS:g} layers and throws half of them away"
+    return told("frame.hidden_share", spots, total, none, ("frame.hidden_part",))
 
 
-def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Facts:
-    """Passes of several ranges that let more than three layers through; a single one states its own; {} where none is known."""
+def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Told:
+    """Passes of several ranges that let more than three layers through; a single one states its own; nothing where none is known."""
     known = [
         (p, a, layers)
         for p, a in zip(every, book, strict=True)
         if len(p.rows) > 1 and (layers := _visible(a)) is not None
     ]
     if not known:
-        return {}
-    bad = sorted(((p, a, layers) for p, a, layers in known if layers > LAYERS), key=lambda b: -b[0].time_ns)
-    if not bad:
-        none = f"no pass with more than {LAYERS:g} layers"
-        return {"frame.layered_share": (0.0, none), "frame.layered_excess": (0.0, none)}
-    time = sum(p.time_ns for p, _, _ in bad)
-    named = [f"“{p.levels[-1] if p.levels else 'frame'}” ({layers:.1f} layers)" for p, _, layers in bad]
-    text = first_of(named, MAX_LISTED_PASSES)
-    excess = sum(p.time_ns * (1 - LAYERS / layers) for p, _, layers in bad) / time
-    return {
-        "frame.layered_share": (time / total, text),
-        "frame.layered_excess": (excess, text),
-        "frame.layered_blended": (sum(p.time_ns for p, a, _ in bad if a.blended) / time, text),
-    }
+        return Told()
+    spots = [
+        Spot(
+            p.marker,
+            p.time_ns,
+            f"{_name(p)} ({layers:.1f} layers)",
+            {"frame.layered_excess": 1 - LAYERS / layers, "frame.layered_blended": float(a.blended)},
+        )
+        for p, a, layers in known
+        if layers > LAYERS
+    ]
+    none = f"no pass with more than {LAYERS:g} layers"
+    return told("frame.layered_share", spots, total, none, ("frame.layered_excess", "frame.layered_blended"))
+
+
+def _name(p: Pass) -> str:
+    return f"“{p.levels[-1] if p.levels else 'frame'}”"
 
 
 def _visible(a: Account) -> float | None:
@@ -90,23 +95,21 @@ def _visible(a: Account) -> float | None:
     return a.passed if a.thrown is not None else None if a.early else a.shaded
 
 
-def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float) -> Facts:
+def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float) -> Told:
     """Passes finer than the screen, by pixels that their own depth test let through, never by survivors of an equal test."""
     dense = [
-        (p, n, px)
+        Spot(
+            p.marker,
+            p.time_ns,
+            f"{_name(p)} ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)",
+            {"frame.dense_excess": 1 - px / TINY},
+        )
         for p, a in found
         for n, px in [geometry(p, prims, pixels, leaf)]
         if n >= DENSE and px < TINY and not a.survivors
     ]
-    if not dense:
-        none = "no pass with many primitives of a few pixels"
-        return {"frame.dense_share": (0.0, none), "frame.dense_excess": (0.0, none)}
-    dense.sort(key=lambda d: -d[0].time_ns)
-    time = sum(p.time_ns for p, _, _ in dense)
-    named = [f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)" for p, n, px in dense if p.levels]
-    text = first_of(named, MAX_LISTED_PASSES)
-    excess = sum(p.time_ns * (1 - px / TINY) for p, _, px in dense) / time
-    return {"frame.dense_share": (time / total, text), "frame.dense_excess": (excess, text)}
+    none = "no pass with many primitives of a few pixels"
+    return told("frame.dense_share", dense, total, none, ("frame.dense_excess",))
 
 
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:

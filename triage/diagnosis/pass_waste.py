@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Facts, Floats, Masks
+from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
+from triage.diagnosis.spots import Spot, Told, told
 from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
+from triage.reading.pass_tree import CALL
 from triage.reading.pixel_account import column
 
 SAMPLES_RE = re.compile(
@@ -27,19 +29,22 @@ _RESOLVE_RE = re.compile(
 # stages of a tiler's surface, as ovrgpuprofiler and AGI name them
 _STAGE_RE = re.compile(r"(?:GMEM )?(?:Load|Store) ?(?:Colou?r|Depth)\w*(?:/Stencil)?", re.IGNORECASE)
 _KEPT_RE = re.compile(r"(?:GMEM )?Store ?Colou?r", re.IGNORECASE)  # what the next pass or the screen reads
+TWICE = 2  # runs per frame: more are levels, cascades or batches
+ALIKE = 0.05  # heuristic: by how much the times of one pass drawn twice differ
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
 _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
-_NAMED = 3
 
 
-def waste_facts(capture: Capture, view: View, total: float) -> Facts:
+def waste_facts(capture: Capture, view: View, total: float) -> Iterator[Told]:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
-    return (
-        _resolves(capture, total)
-        | _tile_transfers(capture, total)
-        | _multisampled(capture.passes, view, total)
-        | _twice(capture, view, total)
-    )
+    if capture.input.tells.get("work") == "graphics":
+        yield _second_runs(capture, view, total)
+    if not capture.passes:
+        return
+    yield _resolves(capture, total)
+    yield _tile_transfers(capture, total)
+    yield _multisampled(capture.passes, view, total)
+    yield _twice(capture, view, total)
 
 
 def samples(name: str) -> int:
@@ -48,28 +53,30 @@ def samples(name: str) -> int:
     return int(m[1] or m[2]) if m else 1
 
 
-def _resolves(capture: Capture, total: float) -> Facts:
-    """Time of ranges that only resolve samples; {} in a frame without a sign of multisampling."""
+def _resolves(capture: Capture, total: float) -> Told:
+    """Time of ranges that only resolve samples; nothing in a frame without a sign of multisampling."""
     where = np.array([bool(_RESOLVE_RE.search(str(n)[:400])) for n in capture.names])
-    return {"frame.resolve_share": _share(capture, where, total, "no timed resolve")} if where.any() else {}
+    if not where.any():
+        return Told()
+    return told("frame.resolve_share", [Spot(i, *x) for i, x in _timed(capture, where)], total, "no timed resolve")
 
 
-def _tile_transfers(capture: Capture, total: float) -> Facts:
-    """Time of loads into tile memory and of depth stores; {} in a frame whose surfaces have no such stages."""
+def _tile_transfers(capture: Capture, total: float) -> Told:
+    """Time of loads into tile memory and of depth stores; nothing in a frame whose surfaces have no such stages."""
     stages = np.array([bool(_STAGE_RE.fullmatch(str(n)[:40])) for n in capture.names])
     if not stages.any():
-        return {}
+        return Told()
     where = stages & [not _KEPT_RE.match(str(n)[:40]) for n in capture.names]
-    return {"frame.tile_share": _share(capture, where, total, "only colour is stored")}
+    spots = [Spot(int(capture.parent[i]), *x) for i, x in _timed(capture, where)]
+    return told("frame.tile_share", spots, total, "only colour is stored")
 
 
-def _share(capture: Capture, where: Masks, total: float, none: str) -> tuple[float, str]:
-    """Part of the frame in some ranges, and the longest of them with their times; none: the text where none has a time."""
+def _timed(capture: Capture, where: Masks) -> list[tuple[int, tuple[float, str]]]:
+    """Ranges that take time, longest first: (range, (its time, how to name it))."""
     own = np.nan_to_num(capture.self_ns)
     rows = np.flatnonzero(where & (own > 0))
     rows = rows[np.argsort(-own[rows], kind="stable")]
-    text = ", ".join(f"“{_place(capture, i)}” ({show(float(own[i]), 'ns')})" for i in rows[:_NAMED])
-    return float(own[rows].sum()) / total, text or none
+    return [(int(i), (float(own[i]), f"“{_place(capture, i)}” ({show(float(own[i]), 'ns')})")) for i in rows]
 
 
 def _place(capture: Capture, i: int) -> str:
@@ -78,12 +85,12 @@ def _place(capture: Capture, i: int) -> str:
     return f"{around}, {capture.names[i]}" if around else str(capture.names[i])
 
 
-def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:
-    """Multisampled passes whose colour or depth units limit; {} where no pass is known to be multisampled."""
+def _multisampled(found: Sequence[Pass], view: View, total: float) -> Told:
+    """Multisampled passes whose colour or depth units limit; nothing where no pass is known to be multisampled."""
     stated = column(view, "target.samples")
     known = [(p, n) for p in found if (n := _samples_of(p, stated)) > 1]
     if not known:
-        return {}
+        return Told()
     busy = np.fmax(column(view, "crop.throughput"), column(view, "zrop.throughput"))
     weights = np.nan_to_num(view.capture.self_ns)
     bad = []
@@ -92,15 +99,18 @@ def _multisampled(found: Sequence[Pass], view: View, total: float) -> Facts:
         if len(rows) and float(np.average(busy[rows], weights=weights[rows])) > LOW:
             bad.append((p, n))
         elif not len(rows):
-            return {}  # whether they limit was not counted
-    if not bad:
-        none = "no multisampled pass at the limit of its colour or depth units"
-        return {"frame.msaa_share": (0.0, none), "frame.msaa_part": (0.0, none)}
-    bad.sort(key=lambda b: -b[0].time_ns)
-    time = sum(p.time_ns for p, _ in bad)
-    text = ", ".join(f"“{p.levels[-1] if p.levels else 'frame'}” ({n} samples)" for p, n in bad[:_NAMED])
-    part = sum(p.time_ns * (1 - 1 / n) for p, n in bad) / time
-    return {"frame.msaa_share": (time / total, text), "frame.msaa_part": (part, text)}
+            return Told()  # whether they limit was not counted
+    spots = [
+        Spot(
+            p.marker,
+            p.time_ns,
+            f"“{p.levels[-1] if p.levels else 'frame'}” ({n} samples)",
+            {"frame.msaa_part": 1 - 1 / n},
+        )
+        for p, n in bad
+    ]
+    none = "no multisampled pass at the limit of its colour or depth units"
+    return told("frame.msaa_share", spots, total, none, ("frame.msaa_part",))
 
 
 def _samples_of(p: Pass, stated: Floats) -> int:
@@ -108,10 +118,10 @@ def _samples_of(p: Pass, stated: Floats) -> int:
     return round(float(np.median(known))) if len(known) else max((samples(level) for level in p.levels), default=1)
 
 
-def _twice(capture: Capture, view: View, total: float) -> Facts:
-    """Passes whose triangles, vertices, shaded pixels and draws are those of an earlier one; {} where these were not counted."""
+def _twice(capture: Capture, view: View, total: float) -> Told:
+    """Passes whose triangles, vertices, shaded pixels and draws are those of an earlier one; nothing where these were not counted."""
     if capture.frames is not None:  # each marker then stands for all frames
-        return {}
+        return Told()
     columns = [column(view, m) for m in _SAME]
     first: dict[tuple[float | None, ...], Pass] = {}
     again: list[tuple[Pass, Pass]] = []
@@ -126,9 +136,28 @@ def _twice(capture: Capture, view: View, total: float) -> Facts:
         if prims >= MANY and (known := first.setdefault(counts, p)) is not p:
             again.append((p, known))
     if not compared:
-        return {}
-    if not again:
-        return {"frame.duplicate_share": (0.0, "no two passes with equal counts")}
-    again.sort(key=lambda b: -b[0].time_ns)
-    text = ", ".join(f"“{p.levels[-1]}” like “{k.levels[-1]}”" for p, k in again[:_NAMED])
-    return {"frame.duplicate_share": (sum(p.time_ns for p, _ in again) / total, text)}
+        return Told()
+    spots = [Spot(p.marker, p.time_ns, f"“{p.levels[-1]}” like “{k.levels[-1]}”") for p, k in again]
+    return told("frame.duplicate_share", spots, total, "no two passes with equal counts")
+
+
+def _second_runs(capture: Capture, view: View, total: float) -> Told:
+    """Second runs of markers where the others run once, in a frame whose pixels, which would tell them apart, were not counted."""
+    if capture.frames is not None or np.isfinite(column(view, "pixels.covered")).any():
+        return Told()
+    own, leaf = np.nan_to_num(capture.self_ns), capture.leaf & (capture.kinds != "copy")
+    marked = leaf & (own > 0) & np.array([not CALL.match(str(n)) for n in capture.names])
+    if not marked.any() or np.median(capture.calls[marked]) != 1:
+        return Told()
+    rows = [int(i) for i in np.flatnonzero(marked & (capture.calls == TWICE)) if _alike(capture, int(i))]
+    spots = [
+        Spot(i, float(own[i]) / TWICE, f"“{capture.names[i]}” (twice {show(float(own[i]) / TWICE, 'ns')})")
+        for i in rows
+    ]
+    return told("frame.second_share", spots, total, "no marker runs twice where others run once")
+
+
+def _alike(capture: Capture, i: int) -> bool:
+    """True if two runs take the same time, or an export of means does not tell them apart."""
+    time = capture.table.columns["gpu.time"].values[capture.rows_of(i)]
+    return len(time) < TWICE or float(np.ptp(time)) <= ALIKE * float(time.max())

@@ -33,8 +33,8 @@ def untimed_share(parts: Iterable[Part], count: int = 1) -> float:
 def firing(part: Part, item: Item, w: int) -> Firings:
     """The firing that an item rests on at one of its workloads, -1 for the whole capture."""
     row: Row | Leaders
-    if w < 0:
-        row, i, time = part.whole.rows[item.cause], 0, part.capture.frame_ns
+    if item.whole:
+        row, i, time = part.wholes[w].causes.rows[item.cause], 0, part.capture.frame_ns
     else:
         row, i, time = part.leaders, w, float(part.capture.self_ns[w])
     low, likely, bound = (float(x[i]) for x in (row.low, row.likely, row.bound))

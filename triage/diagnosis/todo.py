@@ -9,14 +9,14 @@ items stand apart, and are neither cut by others nor cut them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, distinct
 from triage.diagnosis.diagnosis_result import Item, Part
-from triage.diagnosis.root_causes import CauseIndex
+from triage.diagnosis.root_causes import CauseIndex, CauseTable
 from triage.ground.kernel_owners import owner_of
 
 MAX_LISTED_WORKLOADS = 50  # workloads named per item; beyond that only the count is given
@@ -151,31 +151,35 @@ def _join(a: Item, b: Item, parts: Sequence[Part]) -> Item:
 
 
 def _of_frames(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
-    """Roots among what fired on the captures as wholes."""
+    """Roots among what fired on the captures as wholes, and on their markers."""
     found: dict[int, list[Item]] = {}
     for part in parts:
-        p = part.number
-        for cause, row in part.whole.rows.items():
-            if cause_index.verdict[cause] or not row.root()[0] or row.likely[0] <= 0:
-                continue
-            time = part.capture.frame_ns if part.capture.frame_ns > 0 else float("nan")
-            apart = bool(cause_index.of_idle[row.rule[0]])
-            item = Item(
-                cause=cause,
-                rule=int(row.rule[0]),
-                count=1,
-                saved_ns=float(row.likely[0]) * time,
-                low_ns=float(row.low[0]) * time if apart else 0.0,
-                bound_ns=float(row.bound[0]) * time,
-                alone_ns=float(row.likely[0]) * time,
-                fraction=float(row.likely[0]),
-                workloads=((p, -1),),
-                rules=frozenset([int(row.rule[0])]),
-                whole=True,
-                apart=apart,
-            )
-            found.setdefault(cause, []).append(item)
+        for w, whole in part.wholes.items():
+            for item in _of_whole(part, w, whole.causes, cause_index):
+                found.setdefault(item.cause, []).append(item)
     return [_together(items) for items in found.values()]
+
+
+def _of_whole(part: Part, w: int, causes: CauseTable, cause_index: CauseIndex) -> Iterator[Item]:
+    for cause, row in causes.rows.items():
+        if cause_index.verdict[cause] or not row.root()[0] or row.likely[0] <= 0:
+            continue
+        time = part.capture.frame_ns if part.capture.frame_ns > 0 else float("nan")
+        apart = bool(cause_index.of_idle[row.rule[0]])
+        yield Item(
+            cause=cause,
+            rule=int(row.rule[0]),
+            count=1,
+            saved_ns=float(row.likely[0]) * time,
+            low_ns=float(row.low[0]) * time if apart else 0.0,
+            bound_ns=float(row.bound[0]) * time,
+            alone_ns=float(row.likely[0]) * time,
+            fraction=float(row.likely[0]),
+            workloads=((part.number, w),),
+            rules=frozenset([int(row.rule[0])]),
+            whole=True,
+            apart=apart,
+        )
 
 
 def _together(items: list[Item]) -> Item:

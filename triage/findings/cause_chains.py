@@ -15,6 +15,7 @@ from triage.findings.evidence import bare_origin, holding_checks
 from triage.findings.finding_types import Check, Finding
 from triage.ground.terminology import localize
 from triage.inference.evaluate import Lookup
+from triage.rulebook.rule import Rule
 
 
 class Causes:
@@ -39,23 +40,23 @@ class Causes:
     def _known(self, part: int) -> CauseTable:
         return self.d.parts[part].known or self._among[part].causes
 
-    def explanation(self, part: Part, workload: int, cause: str) -> tuple[bool, str | None]:
-        """(is a cause that fired on a workload a root cause, the cause that explains it); -1 is the whole capture."""
-        code = self.code[cause]
-        known = part.whole if workload < 0 else self._known(part.number)
+    def explanation(self, part: Part, workload: int, rule: Rule) -> tuple[bool, str | None]:
+        """(is the cause of a rule that fired on a workload a root cause, the cause that explains it); -1 is the whole capture."""
+        code, whole = self.code[rule.cause], rule.scope == "frame"
+        known = part.wholes[workload].causes if whole else self._known(part.number)
         row = known.rows.get(code)
         if row is None:
             return not self.d.cause_index.verdict[code], None
-        i = 0 if workload < 0 else self.place[part.number][workload]
+        i = 0 if whole else self.place[part.number][workload]
         at, by = slice(i, i + 1), int(row.by[i])
         # a frame has hundreds of passes: what is too little to be named is no root there
-        leads = self.d.cause_index.may_lead(row, at) if known.of_frame and workload >= 0 else row.root(at)
+        leads = self.d.cause_index.may_lead(row, at) if known.of_frame and not whole else row.root(at)
         return bool(leads[0]) and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:
         """A line of causes of an item's worst workload, root first, each explained by the one before, with one number."""
         part, w = item.workloads[0]
-        codes = [item.cause] if w < 0 or w not in self.place[part] else self._line(part, w)
+        codes = [item.cause] if item.whole or w not in self.place[part] else self._line(part, w)
         best: dict[str, Finding] = {f.rule.cause: f}
         for x in found:  # findings come best first
             if (x.part, x.workload) == (part, w):

@@ -52,16 +52,16 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
     listed: list[Finding | None] = [None] * len(d.order)
     on_items: list[Finding | None] = [None] * len(items)
     for p, part in enumerate(d.parts):
-        for whole in (False, True):
+        for whole in (None, *part.wholes):
             ranked = [
                 (rank, part.firings, k)
                 for rank, (q, k) in enumerate(d.order)
-                if q == p and (part.firings.workload[k] < 0) == whole
+                if q == p and _whole(d, part.firings, k) == whole
             ]
             asked = [
-                (n, firing(part, item, item.workloads[0][1]), 0)
+                (n, f, 0)
                 for n, item in enumerate(items)
-                if item.workloads[0][0] == p and (item.workloads[0][1] < 0) == whole
+                if item.workloads[0][0] == p and _whole(d, f := firing(part, item, item.workloads[0][1]), 0) == whole
             ]
             wanted = [(int(f.workload[k]), int(f.rule[k])) for _, f, k in (*ranked, *asked)]
             if not wanted:
@@ -75,22 +75,31 @@ def findings(d: Diagnosis, items: Sequence[Item], causes: Causes) -> tuple[list[
     return [f for f in listed if f is not None], [f for f in on_items if f is not None]
 
 
+def _whole(d: Diagnosis, f: Firings, k: int) -> int | None:
+    """Which of a part's wholes the k-th firing is about, None for a rule of workloads."""
+    return int(f.workload[k]) if d.book.rules[int(f.rule[k])].scope == "frame" else None
+
+
 class _Maker:
-    """Maker of the findings of one capture. wanted: (workload, rule) of each, for the cells to be fetched together."""
+    """Maker of the findings of one capture. wanted: (workload, rule) of each, for the cells to be fetched together.
+
+    whole: which of its wholes they are about, None for rules of workloads.
+    """
 
     def __init__(
         self,
         d: Diagnosis,
         part: Part,
-        frame: bool,
+        whole: int | None,
         wanted: Sequence[tuple[int, int]],
         causes: Causes,
         titles: Mapping[int, tuple[str, str]],
     ) -> None:
         self.d, self.part, self.causes, self.titles = d, part, causes, titles
-        capture = part.frame if frame else part.capture
-        if frame:
-            self.place, self.view = {-1: 0}, View(capture)
+        self.whole = whole
+        capture = part.capture if whole is None else part.wholes[whole].capture
+        if whole is not None:
+            self.place, self.view = {whole: 0}, View(capture)
         else:
             rows = np.arange(len(capture)) if part.few else np.array(sorted({w for w, _ in wanted}), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
@@ -101,7 +110,7 @@ class _Maker:
             rule = d.book.rules[index]
             when = rule.when[d.method]
             metrics = {m for c in when.conditions for m in reads(rule, c.names)}
-            self.origins.want(metrics, {0 if w < 0 else w for w, r in wanted if r == index})
+            self.origins.want(metrics, {w if whole is None else 0 for w, r in wanted if r == index})
 
     def make(self, rank: int, f: Firings, k: int) -> Finding:
         """The finding at a rank (from 0), of the k-th firing."""
@@ -109,7 +118,7 @@ class _Maker:
         rule, part, i = self.d.book.rules[index], self.part, self.place[workload]
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
-        at_workload = max(workload, 0)
+        at_workload = workload if self.whole is None else 0
         checks = tuple(holding_checks(rule, self.d.method, lookup, i, lambda m: self.origins.origin(m, at_workload, i)))
         here = self._here(workload)
         advice = self._advice(rule, lookup, i, here)
@@ -127,7 +136,7 @@ class _Maker:
         places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks)
         waits = evidence(rule.cause, places)
         title, verify = self.titles[index]
-        root, explained_by = self.causes.explanation(part, workload, rule.cause)
+        root, explained_by = self.causes.explanation(part, workload, rule)
         entry: FindingEntry = {
             "rank": rank + 1,
             "rule": rule.id,
@@ -202,15 +211,23 @@ class _Maker:
             return None
         saved, frame = float(f.saved[k]), self.part.capture.frame_ns
         known = saved == saved
+        of_own = self._part_of_frame(int(f.workload[k]))
         return {
-            "fraction": likely,
+            "fraction": min(likely / of_own, 1.0),
             "saved_ns": number(saved, 1),
             "share": round(saved / frame if known and frame > 0 else 0.0 if known else likely, 6),
-            "speedup": speedup(likely),
-            "low": float(f.low[k]),
-            "bound": float(f.bound[k]),
+            "speedup": speedup(min(likely / of_own, 1.0)),
+            "low": min(float(f.low[k]) / of_own, 1.0),
+            "bound": min(float(f.bound[k]) / of_own, 1.0),
             "of": rule.gain.scope,
         }
+
+    def _part_of_frame(self, workload: int) -> float:
+        """What a marker takes of the frame, of which rules of scope `frame` state a fraction; else 1."""
+        c = self.part.capture
+        if self.whole is None or workload < 0 or not c.duration_ns[workload] > 0:
+            return 1.0
+        return float(c.duration_ns[workload] / c.frame_ns)
 
     def _tell_apart(self, rule: Rule, i: int) -> list[str]:
         out = []

@@ -70,7 +70,8 @@ def _entry(
     cause, f = d.book.cause(d.cause_index.names[item.cause]), finding.entry
     share = item.saved_ns / total if total > 0 and item.saved_ns == item.saved_ns else None
     alike = 1.0 if item.whole else untimed_share(d.parts, item.count)
-    worst = "" if item.whole else str(d.parts[item.workloads[0][0]].capture.names[item.workloads[0][1]])
+    first, w = item.workloads[0]
+    worst = "" if item.whole else str(d.parts[first].capture.names[w])
     owner, theirs = owner_of(worst), owner_advice(worst)
     view = d.parts[finding.part].view
     if worst and is_triton(worst, (place["file"] for place in f["locations"])):
@@ -94,7 +95,7 @@ def _entry(
         "bound_ns": number(item.bound_ns, 1),
         "alone_ns": number(item.alone_ns, 1),
         "fraction": number(item.fraction),
-        "scope": "frame" if item.whole else "workloads",
+        "scope": "frame" if w < 0 else "workloads",
         "workload_count": item.count,
         "workloads": [d.parts[p].workload_id(w, d.many) for p, w in item.workloads],
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],

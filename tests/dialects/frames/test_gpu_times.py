@@ -139,7 +139,7 @@ def test_a_column_of_mesh_shaders_is_no_time() -> None:
     table = read(SAMPLES / "intel-measure" / "rt.csv")
     assert (
         table.columns["gpu.time"].values[0] == pytest.approx(812.5e3)
-        and table.names[0] == "draw pass 1 vs 0xa1f3, fs 0x77b2"
+        and table.names[0] == "draw renderpass 1 vs 0xa1f3, fs 0x77b2"
     )
     text = (SAMPLES / "intel-measure" / "rt.csv").read_text().splitlines()
     zero = "\n".join([text[0], *(line.rpartition(",")[0] + ",0.0" for line in text[1:])])
@@ -208,7 +208,7 @@ def test_series_of_adreno_are_aggregates() -> None:
     assert table.columns["l1tex.hit_rate"].values[0] == pytest.approx(0.917) and table.quality[0].check == "time-series"
     surfaces = read(SAMPLES / "adreno-series" / "surfaces.txt")
     assert (
-        surfaces.names[0] == "Surface 1216x1344 MSAA 4" and surfaces.columns["target.pixels"].values[0] == 1216 * 1344
+        surfaces.names[0] == "Surface 1 1216x1344 MSAA 4" and surfaces.columns["target.pixels"].values[0] == 1216 * 1344
     )
 
 

@@ -27,27 +27,30 @@ COUNTERS, EVENTS = HOME / "frame-counters.csv", HOME / "frame-events.txt"
 def test_joined_with_the_tree_beside_it() -> None:
     table = read(COUNTERS)
     assert [n.split("(")[0] for n in table.names] == [
+        "Frame",
         "ClearDepthStencilView",
+        "GBuffer",
         "DrawIndexed",
         "DrawIndexed",
+        "SSAO {half | res}",
         "Dispatch",
         "Draw",
         "Present",
     ]
-    assert table.paths[1] == SEP.join(("Frame", "GBuffer")) and table.paths[3] == SEP.join(
+    assert table.paths[3] == SEP.join(("Frame", "GBuffer")) and table.paths[6] == SEP.join(
         ("Frame", "SSAO {half | res}")
     )
-    assert list(table.kinds) == ["", "draw", "draw", "compute", "fullscreen", ""]
-    assert table.columns["gpu.time"].values[1] == pytest.approx(1_204_200) and table.columns["gpu.time"].unit == "µs"
+    assert list(table.kinds) == ["marker", "", "marker", "draw", "draw", "marker", "compute", "fullscreen", ""]
+    assert table.columns["gpu.time"].values[3] == pytest.approx(1_204_200) and table.columns["gpu.time"].unit == "µs"
     grid = table.columns["launch.grid_size"]
-    assert grid.values[3] == 240 * 135 and grid.lines[3] == 11 and table.files[grid.file].name == "frame-events.txt"
+    assert grid.values[6] == 240 * 135 and grid.lines[6] == 11 and table.files[grid.file].name == "frame-events.txt"
     assert table.leaf_time and check_cells(table) > 70
     assert "times-disagree" in [q.check for q in table.quality]
 
 
 def test_registers_come_from_percent_with_the_formula() -> None:
     column = read(COUNTERS).columns["registers_per_thread.ps"]
-    assert column.values[1] == pytest.approx(64) and np.isnan(column.values[3]) and "256" in column.formula
+    assert column.values[3] == pytest.approx(64) and np.isnan(column.values[6]) and "256" in column.formula
 
 
 def test_markers_are_summed_from_their_actions() -> None:
@@ -63,7 +66,7 @@ def test_alone_events_are_called_by_their_id(tmp_path: Path) -> None:
 
 def test_events_by_option(tmp_path: Path) -> None:
     shutil.copy(COUNTERS, tmp_path / "c.csv")
-    assert read(tmp_path / "c.csv", events=str(EVENTS)).paths[4] == "Frame"
+    assert read(tmp_path / "c.csv", events=str(EVENTS)).paths[7] == "Frame"
     with pytest.raises(BadCapture):
         read(tmp_path / "c.csv", events=str(COUNTERS))
 
@@ -74,7 +77,7 @@ def test_two_trees_that_fit_are_not_chosen_between(tmp_path: Path) -> None:
     shutil.copy(EVENTS, tmp_path / "two.txt")
     assert any("choose one with --events" in n for n in read(tmp_path / "c.csv").notes)
     shutil.copy(EVENTS, tmp_path / "c-events.txt")
-    assert read(tmp_path / "c.csv").names[4] == "Draw(3)"
+    assert read(tmp_path / "c.csv").names[7] == "Draw(3)"
 
 
 def test_a_tree_of_another_frame_is_left_alone(tmp_path: Path) -> None:

@@ -79,6 +79,10 @@ def read(source: Source, options: Options) -> Table:
         )
     formula = f"{headers[excl]} / {frames:,.0f} frames" if frames > 1 else headers[excl]
     table.columns["gpu.time"] = Column(own * 1e9 / frames, headers[excl], formula=formula, inputs=(headers[excl],))
+    runs = np.round(calls / frames)
+    if frames > 1 and (runs > 1).any():
+        formula = f"{headers[count]} / {frames:,.0f} frames"
+        table.columns["frame.calls"] = Column(np.maximum(runs, 1.0), headers[count], formula=formula)
     _say(table, wide.numbers[incl][rows], calls, frames)
     if len(extra) == 2:
         table.quality += _spikes(shown, wide.numbers[extra[0]][rows], wide.numbers[extra[1]][rows])

@@ -149,15 +149,24 @@ def _aggregate(
     return table
 
 
+def _target(m: re.Match[str]) -> str:
+    """`1440x1584 MSAA 4`."""
+    msaa = _MSAA_RE.search(m[5])
+    return " ".join(([f"{m[3]}x{m[4]}"] if m[3] else []) + ([f"MSAA {msaa[1]}"] if msaa and msaa[1] != "1" else []))
+
+
 def _surfaces(source: Source) -> Table | None:
     """Surfaces of a render stage trace, and below each its stages; None where there are none."""
     rows: list[tuple[int, str, str, float, float, str]] = []
-    for number, line in source.numbered(1):
-        if not (m := _SURFACE_RE.match(line)) or len(rows) > MAX_ROWS or _number(m[6]) is None:
-            continue
-        size = f" {m[3]}x{m[4]}" if m[3] else ""
-        msaa = _MSAA_RE.search(m[5])
-        name = f"{m[1]}{size}" + (f" MSAA {msaa[1]}" if msaa and msaa[1] != "1" else "")
+    found = [(n, m) for n, line in source.numbered(1) if (m := _SURFACE_RE.match(line)) and _number(m[6]) is not None]
+    stable = (
+        len({m[2] for _, m in found})
+        == len({(m[2], _target(m)) for _, m in found})
+        == len({_target(m) for _, m in found})
+    )
+    for number, m in found[:MAX_ROWS]:
+        # numbers that each name one target name it in every frame
+        name = " ".join(w for w in (m[1], m[2] if stable else "", _target(m)) if w)
         pixels = float(int(m[3]) * int(m[4])) if m[3] else np.nan
         rows.append((number, name, "", float(m[6]) * 1e6, pixels, "compute" if m[1] == "Compute" else "geometry"))
         for stage, ms in _STAGE_RE.findall(m[7] or ""):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -135,8 +136,35 @@ def read(source: Source, options: Options) -> Table:
     table.unmapped = [h for h in unmapped if h not in used]
     perfworks.compute(table)
     table.kinds = _kinds(table)
+    if table.paths is not None:
+        _place_markers(table, table.paths, table.kinds, lines)
     table.collectable = markers.collectable(headers, names())
     return table
+
+
+def _place_markers(table: Table, paths: Names, kinds: Names, lines: Indices) -> None:
+    """Give each marker a row of its own before its first event: what holds for all of it has a place there."""
+    shown: list[tuple[int, int]] = []  # (row of an event, levels of the marker before it; -1: the event itself)
+    before: list[str] = []
+    for row, path in enumerate(paths.tolist()):
+        levels = path.split(SEP) if path else []
+        same = next((k for k, pair in enumerate(zip(before, levels, strict=False)) if pair[0] != pair[1]), None)
+        same = min(len(before), len(levels)) if same is None else same
+        shown += [(row, k) for k in range(same, len(levels))] + [(row, -1)]
+        before = levels
+    rows = np.array([row for row, _ in shown])
+    made = np.array([k >= 0 for _, k in shown])
+    table.names, table.paths, table.kinds = table.names[rows], paths[rows], kinds[rows]
+    for i, (row, k) in enumerate(shown):
+        if k >= 0:
+            levels = str(paths[row]).split(SEP)
+            table.names[i], table.paths[i], table.kinds[i] = levels[k], SEP.join(levels[:k]), "marker"
+    table.lines = lines[rows]
+    for c in (*table.columns.values(), *table.raw.values()):
+        c.values = np.where(made, np.nan, c.values[rows])
+        c.lines = None if c.lines is None else c.lines[rows]
+    at = np.flatnonzero(~made)
+    table.quality = [replace(q, row=int(at[q.row])) if q.row >= 0 else q for q in table.quality]
 
 
 def _time_unit(header: str) -> str:

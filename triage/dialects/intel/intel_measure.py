@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -21,7 +22,7 @@ CAPTURE = """\
     INTEL_MEASURE=rt,file=measure.csv ./game
 
 `rt` writes a row per render pass, `shader` per change of shaders, `draw` per draw, `frame` per frame; `start=N,count=M` picks frames.
-`time_us` is the time; `ms` is the mesh shader.
+`time_us` is the time, `idle_us` the idle time before it, which counts to the event that came too late; `ms` is the mesh shader.
 """
 _KINDS = {"draw": "draw", "compute": "compute", "dispatch": "compute", "blit": "copy", "copy": "copy", "clear": "fullscreen", "resolve": "fullscreen"}  # fmt: skip
 _HASH_RE = re.compile(r"(?:0x)?[0-9a-fA-F]*")
@@ -38,7 +39,7 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per event; raises NotTriageable for a CPU measurement, BadCapture without times."""
     line, headers = wide_table.header(source)
-    time = wide_table.find(headers, "time_us")
+    time, idle = wide_table.find(headers, "time_us"), wide_table.find(headers, "idle_us")
     if time < 0:
         raise NotTriageable(
             f"{source.path}: INTEL_MEASURE of the CPU, without GPU times", "record without the option cpu"
@@ -46,7 +47,7 @@ def read(source: Source, options: Options) -> Table:
     frame, kind, count, target = (wide_table.find(headers, h) for h in ("frame", "type", "count", "renderpass"))
     hashes = [c for h in _SHADERS if (c := wide_table.find(headers, h)) >= 0]
     texts = [c for c in (frame, kind, target, *hashes) if c >= 0]
-    numeric = [c for c in (time, count) if c >= 0]
+    numeric = [c for c in (time, idle, count) if c >= 0]
     wide = wide_table.read(source, line, len(headers), numeric, texts)
     if not (wide.numbers[time] > 0).any():
         raise BadCapture(f"{source.path}: time_us holds no time above 0", "record again, with INTEL_MEASURE=rt")
@@ -59,7 +60,7 @@ def read(source: Source, options: Options) -> Table:
             if str(wide.texts[c][row]).strip("0x ")
         ]
         place = (
-            f"pass {str(wide.texts[target][row]).strip()}"
+            f"renderpass {str(wide.texts[target][row]).strip()}"
             if target >= 0 and str(wide.texts[target][row]).strip("0 ")
             else ""
         )
@@ -76,6 +77,8 @@ def read(source: Source, options: Options) -> Table:
     words = [next((kept for part, kept in _KINDS.items() if part in str(k).lower()), "") for k in wide.texts[kind]]
     table.kinds = np.array(words, dtype=object)
     table.columns["gpu.time"] = Column(wide.numbers[time] * 1e3, headers[time], time + 1, "us", 1e3)
+    if idle >= 0:
+        _idle(table, wide.numbers[time], wide.numbers[idle])
     if count >= 0:
         table.columns["draw.count"] = Column(wide.numbers[count], headers[count], count + 1)
     table.collectable = frozenset()
@@ -85,9 +88,18 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
+def _idle(table: Table, busy: Floats, before: Floats) -> None:
+    """Count the idle time before an event as its own: what submits it comes too late. Before the first one no frame ran."""
+    waited = np.clip(np.nan_to_num(before), 0, None)
+    waited[0] = 0.0
+    table.columns["gpu.time"] = Column((busy + waited) * 1e3, "", formula="time_us + idle_us before it")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        table.columns["gpu.active"] = Column(busy / (busy + waited), "", formula="time_us / (time_us + idle_us)")
+
+
 def names() -> dict[str, list[str]]:
     """Columns that are used."""
-    return {"gpu.time": ["time_us"], "draw.count": ["count"]}
+    return {"gpu.time": ["time_us"], "gpu.active": ["idle_us"], "draw.count": ["count"]}
 
 
 def collect(metrics: list[str]) -> str:

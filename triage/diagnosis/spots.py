@@ -1,0 +1,63 @@
+"""Facts of rule scope `frame` that passes carry: of the frame as a whole, and of each marker by itself.
+
+A rule that one marker fulfils alone is a finding of that marker; what only adds up over small ones stays with the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from triage.capture.arrays import Facts
+from triage.ground.phrasing import first_of
+
+_NAMED = 3
+MAX_PLACES = 20  # markers judged by themselves, longest first
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where something was found. place: the marker's workload, -1 for none. parts: fact -> part of its time."""
+
+    place: int
+    time_ns: float
+    text: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Facts of the frame, and of its markers by workload."""
+
+    whole: Facts = field(default_factory=dict)
+    placed: dict[int, Facts] = field(default_factory=dict)
+
+
+def told(share: str, spots: Iterable[Spot], total: float, none: str, parts: Sequence[str] = ()) -> Told:
+    """Facts named `share` (time in the spots / total) and `parts` (their mean over that time). none: the text without spots."""
+    found = sorted(spots, key=lambda s: -s.time_ns)
+    if not found:
+        return Told(dict.fromkeys((share, *parts), (0.0, none)))
+    by_place: dict[int, list[Spot]] = {}
+    for s in found:
+        by_place.setdefault(s.place, []).append(s)
+    longest = sorted(((w, own) for w, own in by_place.items() if w >= 0), key=lambda x: -sum(s.time_ns for s in x[1]))
+    return Told(
+        _facts(share, found, total, parts), {w: _facts(share, own, total, parts) for w, own in longest[:MAX_PLACES]}
+    )
+
+
+def _facts(share: str, spots: Sequence[Spot], total: float, parts: Sequence[str]) -> Facts:
+    time, text = sum(s.time_ns for s in spots), first_of([s.text for s in spots], _NAMED)
+    means = {name: (sum(s.time_ns * s.parts[name] for s in spots) / time, text) for name in parts}
+    return {share: (time / total, text), **means}
+
+
+def join(found: Iterable[Told]) -> Told:
+    """All of them as one."""
+    out = Told()
+    for one in found:
+        out.whole.update(one.whole)
+        for w, facts in one.placed.items():
+            out.placed.setdefault(w, {}).update(facts)
+    return out
