@@ -15,7 +15,7 @@ from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
 _COPY_RE = re.compile(
-    r"\[?(?:CUDA )?mem(?:cpy|set)\b|i?(?:cl|ze\w*)(?:Enqueue|Append)\w*(?:Buffer|Image|Memory|SVM|USM|Mem)\w*",
+    r"\[?(?:CUDA )?mem(?:cpy|set)\b|\[(?:Host|Device)To(?:Host|Device)Copy\b|i?(?:cl|ze\w*)(?:Enqueue|Append)\w*(?:Buffer|Image|Memory|SVM|USM|Mem)\w*",
     re.IGNORECASE,
 )
 

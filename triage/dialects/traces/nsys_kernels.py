@@ -15,7 +15,7 @@ from triage.dialects.traces import nsys
 from triage.ground.errors import BadCapture
 
 NAME = "nsys-kernels"
-SIGN = ("calls", "grdx", "instances", "operation", "proj", "qcount", "queue", "range")
+SIGN = ("calls", "corrid", "grdx", "instances", "operation", "proj", "qcount", "queue", "range")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE

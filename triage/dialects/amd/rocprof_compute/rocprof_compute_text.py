@@ -65,7 +65,7 @@ collect = pmc_perf.collect
 
 def recognise(source: Source) -> Match | None:
     """A drawn table below a panel's number; or only the tool's own messages, to be refused with the next step."""
-    if numbers := [panel.number for panel in _panels(source.head_lines)]:
+    if numbers := [panel.number for panel in _panels(source.head_lines) if panel.number]:
         return Match(0.9, f"drawn panels ({', '.join(numbers[:4])})")
     return Match(0.4, "messages of rocprof-compute analyze without a panel") if _STARTS in source.head_text else None
 
