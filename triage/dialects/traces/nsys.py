@@ -33,8 +33,8 @@ REPORTS: dict[str, tuple[set[str], set[str]]] = {
     "nvtx_sum": ({"total time", "range"}, {"total proj time"}),
     "nvtx_pushpop_trace": ({"start", "duration", "name", "pid", "tid"}, {"grdx", "result"}),
     "cuda_api_trace": ({"start", "duration", "name", "result", "pid"}, {"grdx"}),
-    "cuda_gpu_mem_time_sum": ({"total time", "count", "operation"}, {"category"}),
-    "cuda_gpu_mem_size_sum": ({"total", "count", "operation"}, {"total time"}),
+    "cuda_gpu_mem_time_sum": ({"total time", "operation"}, {"category", "num calls"}),
+    "cuda_gpu_mem_size_sum": ({"total", "operation"}, {"total time"}),
     "cuda_api_sum": ({"total time", "num calls", "name"}, set()),
     "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
 }
