@@ -81,6 +81,8 @@ def _without_items(doc: Result) -> str:
     """The second sentence without to-do items: the verdict on most of the time, and the finding of the longest workload."""
     if is_unjudged(doc["frame"]):
         return "Not diagnosed"
+    if 2 * (doc["frame"]["time_by_verdict"]["at-limit"] or 0.0) < (doc["frame"]["duration_ns"] or 0.0):
+        return "Idle time not diagnosed" if _dark(doc) else "Nothing significant found"
     findings = WorkloadsByTime(doc, {}).best_findings()
     # a saving too small to lead is no state of the workload
     title = next((f["title"] for f in findings if f["cause"] != "low-throughput" and not f["gain"]), "")
