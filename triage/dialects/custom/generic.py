@@ -78,6 +78,8 @@ def read(source: Source, options: Options) -> Table:
     _refuse_list(source, evidence, named="device" in roles and schema.normal(headers[roles["device"]]) == "gpu")
     place(table, evidence, wide, roles, headers)
     table.collect, asked_for = metric_tables.asking(headers, columns.used)
+    if "name" in roles and schema.normal(headers[roles["name"]]) in ("kernel", "kernel name"):
+        table.tells["work"] = "compute"
     if not metric_tables.tool_of(headers):
         table.collectable = frozenset((*columns.used, *asked_for(schema.all_metrics())))
     return table

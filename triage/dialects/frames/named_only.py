@@ -14,7 +14,7 @@ from triage.dialects import Match, Options
 from triage.ground.errors import NotTriageable
 
 NAME = "named-only"
-SIGN = ("gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps", "utilization.gpu", "memory.used", "# gpu ", "nvidia-smi", "gpuid", "#entity", "# entity", "// ::.", "grd_freq", "rocm system management", "sensor edge", "deviceid gpu utilization", "freq mhz", "vtx idx", "/rules/", "bandwidth info", "build_commit", "backend ", "runs - ", "vulkan timings", "gpu time", "profiling report", "(gb/s)", "(tflops)", "profiler ran for")  # fmt: skip
+SIGN = ("gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps", "utilization.gpu", "memory.used", "# gpu ", "nvidia-smi", "gpuid", "#entity", "# entity", "// ::.", "grd_freq", "rocm system management", "sensor edge", "deviceid gpu utilization", "freq mhz", "vtx idx", "/rules/", "bandwidth info", "build_commit", "backend ", "runs - ", "vulkan timings", "gpu time", "profiling report", "(gb/s)", "(tflops)", "profiler ran for", "command line profiler metrics")  # fmt: skip
 TELLS = {"work": "graphics"}
 TITLE = "Sensor logs, Instruments exports and summaries (GPU-Z, HWiNFO, Adrenalin, Afterburner, nvidia-smi, dcgmi): named, not read"
 CAPTURE = """\
@@ -26,6 +26,7 @@ class _Kind(NamedTuple):
     pattern: re.Pattern[str]  # searched in the first lines
     what: str
     hint: str
+    score: float
 
 
 HEAD_LINES = 12
@@ -37,7 +38,7 @@ def _kinds() -> tuple[_Kind, ...]:
     data = tomllib.loads(_FILE.read_text("utf-8"))
     hints = data["hints"]
     return tuple(
-        _Kind(re.compile(k["pattern"]), k["what"], hints.get(k["hint"], k["hint"])) for k in data["kinds"]
+        _Kind(re.compile(k["pattern"]), k["what"], hints.get(k["hint"], k["hint"]), k.get("score", 0.86)) for k in data["kinds"]
     )
 
 
@@ -49,7 +50,7 @@ def _kind(source: Source) -> _Kind | None:
 def recognise(source: Source) -> Match | None:
     """The header of one of these logs."""
     kind = _kind(source)
-    return Match(0.86, kind.what) if kind else None
+    return Match(kind.score, kind.what) if kind else None
 
 
 def read(source: Source, options: Options) -> Table:

@@ -7,7 +7,6 @@ import re
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.nvidia import ncu_names
 from triage.dialects.tables import kernel_sums, whole_json
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground.errors import NotTriageable
@@ -24,7 +23,7 @@ _LOG_RE = re.compile(r"=== Profile \((\d+) iterations ?\) ===")
 # TensorRT 8 prints the layer last, 10 first: total, mean and median time, share
 _FIGURES = r"[\d.]+\s+(?P<time>[\d.]+)\s+[\d.]+\s+[\d.]+"
 _LAYER_RE = re.compile(rf"\[I\]\s+(?:{_FIGURES}\s+(?P<name>\S.*?)|(?P<first>\S.*?)\s+{_FIGURES.replace('time', 'mean')})\s*$")
-collect = ncu_names.collect
+ROW = "layer"
 
 
 def recognise(source: Source) -> Match | None:
@@ -74,6 +73,11 @@ def _logged(source: Source) -> Table:
 
 def _note(count: int) -> str:
     return f"layers of TensorRT: mean times of {plural(count, 'inference')}; a layer may be several kernels"
+
+
+def collect(_metrics: list[str]) -> str:
+    """The profile has no kernels: the run that lists them."""
+    return "a layer is no kernel: record them with nsys profile -t cuda,nvtx -o report trtexec --loadEngine=model.plan"
 
 
 def names() -> dict[str, list[str]]:
