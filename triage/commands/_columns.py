@@ -26,17 +26,17 @@ def decisions(columns: Sequence[Decision]) -> list[str]:
 
 
 def guess(header: str) -> str:
-    """The metric that a header spells in an unknown unit, else the id that looks most like it, else `metric.id`."""
+    """The metric that a header spells in an unknown unit, or whose words it has, if in another order; else `metric.id`."""
     named = by_name(header)
     if named.metric and is_unknown_unit(named.unit):
         return named.metric
-    close = schema.close(schema.normal(wide_table.split_unit(header)[0]).replace(" ", "."))
-    return close[0] if close else "metric.id"
+    bare = schema.normal(wide_table.split_unit(header)[0]).replace(" ", ".")
+    return next((m for m in schema.close(bare) if set(m.split(".")) == set(bare.split("."))), "metric.id")
 
 
 def to_paste(pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Lines of text that map headers to metrics, for the command line and for triage.toml; none without headers."""
-    mapped = [(printable(header), metric) for header, metric in pairs]
+    mapped = [(printable(header.strip()), metric) for header, metric in pairs if header.strip()]
     if not mapped:
         return []
     return [

@@ -304,7 +304,11 @@ class Mapped(Text):
         column, eq, metric = text.rpartition("=")
         if not eq or not column:
             raise TriageError(f"{option} {text!r}: expected COLUMN=METRIC", 'write --map "Their Column=sm.throughput"')
-        return column.strip(), _metric(metric.strip(), f"{option} {column.strip()!r}:")
+        from triage import schema
+
+        if not schema.is_target(metric := metric.strip()):
+            _metric(schema.target(metric)[0], f"{option} {column.strip()!r}:")
+        return column.strip(), metric
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Completes the metric once there is a column."""

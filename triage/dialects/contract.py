@@ -8,6 +8,7 @@ from functools import partial
 from inspect import signature
 from typing import Protocol, runtime_checkable
 
+from triage import schema
 from triage.capture.capture import Table
 from triage.capture.source import Source
 
@@ -27,7 +28,7 @@ class Match:
 class Options:
     """Reading options of the user.
 
-    mapping: header -> canonical id. events: path of a companion events file. decimal: `comma` or `eu` for decimal
+    mapping: header -> canonical id, with a unit where the header lacks it, or `name`. events: path of a companion events file. decimal: `comma` or `eu` for decimal
     commas, anything else for points, "" to decide by the values. device: GPU the user named, whose sizes stand in for
     those that an export lacks.
     """
@@ -36,6 +37,11 @@ class Options:
     events: str = ""
     decimal: str = ""
     device: str = ""
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Header -> canonical id of the mapped columns that are read as a metric."""
+        return {h: schema.target(to)[0] for h, to in self.mapping.items() if to != schema.ROW_NAME}
 
 
 class Dialect(Protocol):

@@ -94,11 +94,12 @@ def _unknown(source: Source) -> UnknownDialect:
     if source.is_folder:
         return _unknown_folder(source)
     lists = "or list supported formats: triage list dialects"
-    first = next((line for line in source.head_lines if line.strip()), "").strip()
+    # a rule of dashes above a table says nothing of it
+    first = next((line for line in source.head_lines if any(c.isalnum() for c in line)), source.head_text[:60]).strip()
     columns = [c.strip()[:40] for c in cells(first)[:3]]
     if not first.replace("\t", "").isprintable() or "\ufffd" in first:
         return UnknownDialect(f"{path}: unknown format, probably binary", "export the table as CSV")
-    if first.startswith(("{", "[")):
+    if first.startswith(("{", "[")) and not re.match(r"\[\w[^\]\"{]*\] ?\S", first):  # a log's time and level
         return UnknownDialect(f"{path}: JSON in no layout that triage reads", f"export a table, {lists}")
     if len(columns) < 2:
         return UnknownDialect(f"{path}: unknown format (first line: {first[:60]!r})", f"export a table, {lists}")

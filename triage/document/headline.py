@@ -81,6 +81,8 @@ def _without_items(doc: Result) -> str:
     """The second sentence without to-do items: the verdict on most of the time, and the finding of the longest workload."""
     if is_unjudged(doc["frame"]):
         return "Not diagnosed"
+    if 2 * (doc["frame"]["time_by_verdict"]["at-limit"] or 0.0) < (doc["frame"]["duration_ns"] or 0.0):
+        return "Idle time not diagnosed" if _dark(doc) else "Nothing significant found"
     findings = WorkloadsByTime(doc, {}).best_findings()
     # a saving too small to lead is no state of the workload
     title = next((f["title"] for f in findings if f["cause"] != "low-throughput" and not f["gain"]), "")
@@ -113,13 +115,17 @@ def _span(doc: Result, item: str) -> str:
 
 
 def counted(doc: Result, item: str) -> str:
-    """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels`."""
-    names, calls = plural(doc["frame"]["workloads"], item), sum(n or 1 for n in column(doc["workloads"], "calls"))
-    return (
-        f"{plural(int(calls), 'launch')} of {names}"
-        if item == "kernel" and calls > doc["frame"]["workloads"]
-        else names
-    )
+    """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels and 12 memory operations`."""
+    works = doc["frame"]["workloads"]
+    if item != "kernel":
+        return plural(works, item)
+    calls, kinds = [int(n or 1) for n in column(doc["workloads"], "calls")], column(doc["workloads"], "kind")
+    copied = [n for n, kind in zip(calls, kinds, strict=True) if kind == "copy"]
+    names, launches = plural(works - len(copied), item), sum(calls) - sum(copied)
+    if launches > works - len(copied):
+        names = f"{plural(launches, 'launch')} of {names}"
+    copies = plural(sum(copied), "memory operation")
+    return names if not copied else f"{names} and {copies}" if launches else copies
 
 
 def _busy(t: TimelineEntry) -> str:

@@ -50,6 +50,11 @@ def _plain(name: str) -> str:
     return name if name[len(text) : len(text) + 1] == " " else _CAST.sub("", text.removeprefix("void "))
 
 
+def is_cut(name: str) -> bool:
+    """True for a name that a tool printed without its end."""
+    return name.endswith(("...", "…"))
+
+
 # a name is shortened for every finding and cell that mentions it
 @lru_cache(maxsize=65_536)
 def kernel(name: str) -> str:

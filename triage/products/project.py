@@ -297,7 +297,7 @@ def _metric(path: Path, header: str, metric: object) -> str:
     line = _line(path, header)
     where = f"{path}:{line}" if line else str(path)
     name = _text(where, f"columns.{header}", metric, "a header with dots stands in quotes")
-    if schema.known(name):
+    if schema.is_target(name):
         return name
     close = schema.close(name)
     raise _wrong(where, f"columns.{header}", f"{name!r} is no metric", f"did you mean {close[0]!r}?" if close else "see: triage list metrics")  # fmt: skip

@@ -51,6 +51,8 @@ def period(table: Table) -> Indices | None:
         table.names if table.paths is None else [f"{p}{SEP}{w}" for p, w in zip(table.paths, table.names, strict=True)]
     )
     codes, distinct = numbered(np.asarray(words, dtype=object))
+    if all(str(w).isdigit() for w in distinct):  # a sweep over settings repeats them too
+        return None
     if n < 2 * MIN_FRAME_MARKERS or len(distinct) < MIN_FRAME_MARKERS or len(distinct) > n // 2:
         return None
     # the first marker comes back where a frame begins: only these distances can be the period

@@ -99,6 +99,17 @@ def get(metric: str) -> Metric:
     return all_metrics()[metric]
 
 
+def target(text: str) -> tuple[str, str]:
+    """(metric, unit) that a column is mapped to, the unit "" where none is given: `gpu.time [ms]`."""
+    metric, _, unit = text.partition("[")
+    return metric.strip(), unit.rstrip("] ")
+
+
+def is_target(text: str) -> bool:
+    """True for what a column may be mapped to: a metric, with or without a unit, or the names of the rows."""
+    return text == ROW_NAME or known(target(text)[0])
+
+
 def close(text: str) -> list[str]:
     """Ids that look like `text`, for error messages."""
     return difflib.get_close_matches(text, list(all_metrics()), 3, 0.6)
@@ -114,6 +125,7 @@ def _reduced(name: str) -> str:
 
 
 MAX_HEADER_CHARS = 200  # characters; every dialect asks for the same headers, and strangers' names must not be kept
+ROW_NAME = "name"  # what a column that names the rows is mapped to
 _short = lru_cache(8192)(_reduced)
 _BETWEEN = re.compile(r"[\s_\-\u00ad\u200b-\u200d\u2060\ufeff]+")  # invisible characters too
 LONGEST = 1_000  # characters; no counter's name comes near

@@ -44,7 +44,7 @@ class Columns:
 def agree(headers: Sequence[Header]) -> Columns:
     """Decide for one reading of each header, and for one header of each metric."""
     decided = {h.place: h for h in pick(headers)}
-    for rule in (_busy_units, _unknown_units, _other_gpus, _lanes, _beside_sm, _warps_of_slots, _foreign_units):
+    for rule in (_busy_units, _bare_threads, _unknown_units, _other_gpus, _lanes, _beside_sm, _warps_of_slots, _foreign_units):
         decided |= {h.place: h for h in rule(list(decided.values()))}
     return _one_of_each(decided.values())
 
@@ -95,6 +95,13 @@ def _busy_units(headers: Sequence[Header]) -> Iterator[Header]:
             share = f"{h.reading.metric.removesuffix('.busy')}.throughput"
             if h.reading.metric.endswith(".busy") and schema.known(share) and share not in present:
                 yield replace(h.read_as(share, "share of peak, like the other busy units"), by_words=share)
+
+
+def _bare_threads(headers: Sequence[Header]) -> Iterator[Header]:
+    """`n_threads` counts threads of anything, the CPU's as well: nothing says that it is a share of lanes."""
+    for h in headers:
+        if h.by_words == LANES and not h.reading.unit and words_of(h.text) - vocabulary.word_set("drop") == {"thread"}:
+            yield replace(h.read_as("", "threads of what is not said"), by_words="")
 
 
 def _unknown_units(headers: Sequence[Header]) -> Iterator[Header]:

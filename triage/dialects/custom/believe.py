@@ -7,6 +7,7 @@ below accepts a column, changes what it is read as, leaves it unread, or asks fo
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -292,6 +293,11 @@ def _other_units(evidence: Evidence) -> None:
     """
     for metric, header in evidence.columns.used.items():
         unit, values = header.reading.unit, evidence.numbers[header.place]
+        if header.fixed and not unit and schema.get(metric).unit == "ns":
+            raise UnknownUnit(
+                f"{evidence.where}: column {header.text!r} states no unit",
+                f"write it behind the metric: --map {shlex.quote(f'{header.text}={metric} [ms]')}",
+            )
         if metric == "gpu.time" and not unit:
             unit, remark = unit_inference.time_unit(evidence.where, header.text, values)
             evidence.quality += [remark] if remark else []

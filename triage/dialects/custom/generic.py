@@ -16,7 +16,7 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.custom import frame_totals, metric_tables, rows
+from triage.dialects.custom import frame_totals, host_rows, metric_tables, rows
 from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe
 from triage.dialects.custom.place import place
@@ -61,20 +61,25 @@ def read(source: Source, options: Options) -> Table:
     if not line:
         raise BadCapture(f"{source.path}: the file is empty", "export again")
     headers, unit_row = with_unit_row(source, line, headers)
-    roles = rows.roles(source, line, headers)
+    roles = rows.roles(source, line, headers, options.mapping)
     columns = agree(say(headers, roles.values(), options.mapping))
     _require_any(columns, source, headers)
     wide = _values(source, line, headers, unit_row, columns, roles, options)
+    category = host_rows.column(headers)
+    left_out = host_rows.set_aside(source.path, wide, wide.texts[category]) if category >= 0 else ""
     frame_totals.set_aside(columns, wide.numbers)
     if "frame" in roles:
         frame_totals.refuse_lone(f"{source.path}:{line}", columns, wide.numbers, wide.texts[roles["frame"]])
     table = _without_columns(source, line, wide, roles)
     evidence = Evidence(columns, wide.numbers, table.device, f"{source.path}:{line}")
+    table.notes += [left_out] if left_out else []
     believe(evidence)
     _require_any(columns, source, headers)
     _refuse_list(source, evidence, named="device" in roles and schema.normal(headers[roles["device"]]) == "gpu")
     place(table, evidence, wide, roles, headers)
     table.collect, asked_for = metric_tables.asking(headers, columns.used)
+    if "name" in roles and schema.normal(headers[roles["name"]]) in ("kernel", "kernel name"):
+        table.tells["work"] = "compute"
     if not metric_tables.tool_of(headers):
         table.collectable = frozenset((*columns.used, *asked_for(schema.all_metrics())))
     return table
@@ -104,7 +109,7 @@ def _values(
     stages = (h for more in columns.stages.values() for h in more)
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
     wide = wide_table.read(
-        source, line, len(headers), numeric, list(roles.values()), decimal=options.decimal, skip=unit_row
+        source, line, len(headers), numeric, [*roles.values(), *([c] if (c := host_rows.column(headers)) >= 0 else [])], decimal=options.decimal, skip=unit_row
     )
     if not any(np.isfinite(v).any() for v in wide.numbers.values()):
         # a single record that ends before its first number is a cut file, not a workload without metrics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from triage.dialects.custom import tree_columns
 from triage.dialects.custom.say import by_name
 from triage.dialects.custom.vocabulary import CAMEL_RE
 from triage.dialects.tables import wide_table
+from triage.schema import ROW_NAME
 
 ROLES = {
     "name": "name|marker|workload|event|kernel|pass|event name|kernel name|marker name|label|pass name|workload name|range|range name"
@@ -98,11 +100,17 @@ class _Layout:
         return any(row[column] in heads for row in self.rows if name < len(row) and row[name].strip())
 
 
-def roles(source: Source, line: int, headers: list[str]) -> dict[str, int]:
-    """Role -> 0-based column; where no header names the rows, the first column of text does. line: 1-based, of the header."""
+def roles(source: Source, line: int, headers: list[str], mapping: Mapping[str, str] = {}) -> dict[str, int]:
+    """Role -> 0-based column; where no header names the rows, the first column of text does.
+
+    line: 1-based, of the header. mapping: header -> what the user reads it as.
+    """
     spaced = [CAMEL_RE.sub(" ", h) for h in headers]
     rows = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line : line + _LOOKED_AT]]
-    layout = _Layout(headers, [row for row in rows if any(row)], wide_table.roles(spaced, _ROLES))
+    known = wide_table.roles(spaced, _ROLES)
+    if chosen := [c for h, to in mapping.items() if to == ROW_NAME and (c := wide_table.find(headers, h)) >= 0]:
+        known = {role: c for role, c in known.items() if c != chosen[0]} | {"name": chosen[0]}
+    layout = _Layout(headers, [row for row in rows if any(row)], known)
     for rule in (_find_device, _find_name, _find_parents):
         rule(layout)
     return layout.roles

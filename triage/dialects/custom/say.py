@@ -99,8 +99,9 @@ def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]
 
 def _header(place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str]) -> Header:
     """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere."""
-    if metric := mapped.get(schema.normal(text)):
-        named = Reading(metric, wide_table.split_unit(text)[1], BY_MAP)
+    if to := mapped.get(schema.normal(text)):
+        metric, unit = schema.target(to)
+        named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
     named, counter = by_name(text), ""
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
@@ -113,6 +114,12 @@ def _header(place: int, text: str, mapped: Mapping[str, str], counted: Mapping[s
     if _is_doubtful(named):
         return worded(place, text, named, counter)
     return Header(place, text, named, (named,), staged=bool(counter))
+
+
+def _unit_within(text: str, metric: str) -> str:
+    """The unit of time among the words of a mapped header: `total_ms_baseline`; "" for none or several."""
+    units_in = set(re.findall(r"(?<![a-z0-9])(ns|us|ms|s)(?![a-z0-9])", text.lower()))
+    return units_in.pop() if len(units_in) == 1 and schema.get(metric).unit == "ns" else ""
 
 
 def worded(place: int, text: str, named: Reading = NOTHING, counter: str = "") -> Header:

@@ -32,7 +32,8 @@ def pacing(interval: Floats | None, gpu: Floats | None, cpu: Floats | None, samp
     median = float(np.median(times))
     out = {"present.median": median}
     if not sampled:
-        out["present.low"] = float(np.percentile(times, 100 - LOWEST))
+        few = len(times) < 100 / LOWEST  # a hundredth of them is none: the slowest
+        out["present.low"] = float(times.max() if few else np.percentile(times, 100 - LOWEST))
         out["present.stutter"] = float((times > STUTTER * median).mean())
     for name, busy in (("gpu", gpu), ("cpu", cpu)):
         if busy is not None and (known := good & np.isfinite(busy)).any():
@@ -44,14 +45,14 @@ def pacing(interval: Floats | None, gpu: Floats | None, cpu: Floats | None, samp
 def describe(facts: Mapping[str, float], frames: int) -> str:
     """`; half of the frames take 16.2 ms or less, 1 % low 22 ms (45 fps), 0.5 % stutter` of pacing() in ns; "" without frames.
 
-    A hundredth of fewer than a hundred frames is none of them: then the slowest are meant.
+    Of fewer than a hundred frames the slowest is meant.
     """
     median, low = facts.get("present.median", np.nan), facts.get("present.low", np.nan)
     if not median > 0:
         return ""
     if not low > 0:
         return f"; half of the recorded frames take {units.show(median, 'ns')} or less"
-    which = "1 % low" if frames >= 100 / LOWEST else f"slowest of {frames} about"
+    which = "1 % low" if frames >= 100 / LOWEST else f"slowest of {frames}:"
     slow = f"{which} {units.show(low, 'ns')} ({1e9 / low:.0f} fps)"
     stutter = facts["present.stutter"] * 100
     seen = f"{stutter:.1f} % stutter" if stutter > 0 else "none stutters"
@@ -141,7 +142,9 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
     frames = [f"{name} for {FULL:.0%} or more in {often[side]:.0%} of the frames" for side, name in (("gpu", "the GPU"), ("cpu", cpu_name)) if f"present.{side}_bound" in facts]  # fmt: skip
     text = f" ({', '.join(frames)})" if frames else ""
     if often["gpu"] >= HALF:
-        verdict = f"GPU-bound, and {cpu_name} is busy as long: shorten both" if often["cpu"] >= HALF else "GPU-bound"
+        longer = often["cpu"] > often["gpu"] and cpu > gpu
+        both = f"bound by {cpu_name}, and the GPU" if longer else f"GPU-bound, and {cpu_name}"
+        verdict = f"{both} is busy {'nearly ' if longer else ''}as long: shorten both" if often["cpu"] >= HALF else "GPU-bound"
     elif often["cpu"] >= HALF:
         verdict = f"CPU-bound, {cpu_name}" if "cpu" in who else "CPU-bound"
     else:

@@ -135,6 +135,7 @@ def read(source: Source, options: Options) -> Table:
         first = cells(source.head_lines[line], source.delimiter)
         table.device = first[plain.index("gpu")].strip()[:100] if len(first) > plain.index("gpu") else ""
     judged = _only_target(table, wide.texts[who[0]] if who[0] >= 0 else None)
+    _drop_untracked(table, judged)
     _say_gaps(table, judged)
     pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
@@ -162,6 +163,17 @@ def _say_untracked(table: Table, headers: list[str], plain: list[str], wide: wid
         else ""
     )
     table.remark("no-times", f"FrameView has no GPU time per frame{text}; {_TRACK}")
+
+
+def _drop_untracked(table: Table, judged: Masks) -> None:
+    """Leave out GPU times that are 0 in most frames: there the GPU was not tracked, and the rest holds several frames' work."""
+    column = table.columns.get("gpu.time")
+    if column is None or 2 * int((column.values[judged] > 0).sum()) >= int(judged.sum()):
+        return
+    none = int((column.values[judged] == 0).sum())
+    for metric in _TRACKED:
+        table.columns.pop(metric, None)
+    table.remark("no-times", f"{column.header} is 0 in {none} of {plural(int(judged.sum()), 'frame')}: the GPU was not tracked; {_TRACK}")
 
 
 def _say_gaps(table: Table, judged: Masks) -> None:

@@ -118,7 +118,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
         if metric and metric not in chosen.values() and h not in raws:
             chosen[h] = metric
     # what the user maps wins over what the names say
-    mapping = {schema.normal(k): v for k, v in options.mapping.items()}
+    mapping = {schema.normal(k): v for k, v in options.metrics.items()}
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
     style = gpu_trace_columns.style(regimes, line, sep, wanted, options)

@@ -59,7 +59,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: the file is empty", "run the report again")
     name = max(wide_table.find(headers, _NAME), 0)
     counters = [(i, h) for i, h in enumerate(headers) if i != name and h]
-    found, unmapped = markers.choose(counters, options.mapping)
+    found, unmapped = markers.choose(counters, options.metrics)
     time = next(((i, h) for i, h in counters if perfworks.counter(wide_table.split_unit(h)[0]) in _TIMES), None)
     # shares of peak warp slots, from which perfworks computes stalls and occupancy
     raws = [(i, h) for i, h in counters if perfworks.stall_of(h) or perfworks.warps_of(h)]

@@ -107,7 +107,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         for i, h in enumerate(top.headers)
         if i not in meta and i != top.time and h and not re.search(r"(start time|duration) ?\(", h, re.IGNORECASE)
     ]
-    found, unmapped = markers.choose(counters, options.mapping)
+    found, unmapped = markers.choose(counters, options.metrics)
     times = [c for c in (top.time, top.time_top) if c >= 0]
     # a counter that is a time as well, from a replay of its own. Only PerfWorks' is compared: none of them states its
     # unit, and Intel's GpuTime is in us

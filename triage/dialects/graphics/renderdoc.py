@@ -90,7 +90,7 @@ def read(source: Source, options: Options) -> Table:
         )
     event = headers.index("EID")
     counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
-    found, unmapped = markers.choose(counters, options.mapping)
+    found, unmapped = markers.choose(counters, options.metrics)
     timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
     # RenderDoc's own duration first; a vendor's times come from its own replay
     timed.sort(key=lambda t: schema.normal(wide_table.split_unit(t[1])[0]) != "gpu duration")

@@ -19,6 +19,7 @@ _COLUMNS = {
 }
 NAMES = {
     "launch.shared": ["SLM Per Work Group"],
+    "launch.private": [_PRIVATE],
     "launch.scratch": [f"{_PRIVATE} + {pti.SPILLS}"],
     "launch.registers": ["Register File Size Per Thread"],
 }
@@ -47,6 +48,7 @@ def join(table: Table, source: Source, blocks: list[pti.Block], keys: list[str])
                 spilled, kept = _column(data, headers[i], i, rows), _column(data, headers[private], private, rows)
                 table.raw |= {pti.SPILLS: spilled, _PRIVATE: kept}
                 formula = f"{_PRIVATE} + {pti.SPILLS}"
+                table.columns["launch.private"] = kept
                 table.columns[metric] = Column(
                     kept.values + spilled.values, formula, formula=formula, inputs=(_PRIVATE, pti.SPILLS)
                 )

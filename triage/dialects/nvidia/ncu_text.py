@@ -96,6 +96,13 @@ def read(source: Source, options: Options) -> Table:
         table = ncu_long.build(source, NAME, [part], "", options.decimal, average)
     except ValueError as e:
         raise BadCapture(f"{source.path}: damaged console output ({e})", "export as CSV") from e
+    if failed := re.findall(r"^==ERROR== *(\S.{0,200}?)\.?$", source.head_text, re.MULTILINE):
+        if not any((column.values > 0).any() for column in table.columns.values()):
+            raise NotTriageable(
+                f"{source.path}: ncu reports an error, and no metric has a value ({failed[0]})",
+                "make the kernel run under ncu first: compute-sanitizer ./your-app, or ncu with --launch-skip, then profile again",
+            )
+        table.remark("profiler-error", f"ncu reports an error: {failed[0]}")
     if any(name == _UNNAMED for name in table.names):
         table.notes.append("the line that names the kernel is missing")
     table.notes.append("read from console text; the CSV of the raw page has more counters and full names")

@@ -8,16 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Table
 from triage.capture.source import Source
 from triage.dialects.tables import text_rows
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
+from triage.ground.kernel_names import is_cut
 
 _COPY_RE = re.compile(
-    r"\[?(?:CUDA )?mem(?:cpy|set)\b|i?(?:cl|ze\w*)(?:Enqueue|Append)\w*(?:Buffer|Image|Memory|SVM|USM|Mem)\w*",
+    r"\[?(?:CUDA )?mem(?:cpy|set)\b|\[(?:Host|Device)To(?:Host|Device)Copy\b|i?(?:cl|ze\w*)(?:Enqueue|Append)\w*(?:Buffer|Image|Memory|SVM|USM|Mem)\w*",
     re.IGNORECASE,
 )
+
+
+ROUNDING = 0.05  # of a printed percentage
 
 
 class Kernel(NamedTuple):
@@ -41,9 +46,28 @@ def table(dialect: str, source: Source, kernels: Sequence[Kernel], time: str, ca
     spec = [("gpu.time", time, glued or unit), ("frame.calls" if calls else "", calls, "")]
     # times in several units are written in the one of the column
     text_rows.enter(made, spec, [[k.time if not glued else _plain(k.time, glued), k.calls] for k in kernels])
+    keep_cut_apart(made)
     printed = {k.line: [k.time, k.calls] for k in kernels}
     source.find = lambda wanted: {n: printed[n] for n in wanted if n in printed}
     return made
+
+
+def keep_cut_apart(table: Table) -> None:
+    """Keep rows of a summary apart whose names were cut to the same text: it has one row per kernel."""
+    cut = [n for n in table.names if is_cut(str(n))]
+    if len(set(cut)) < len(cut):
+        table.group = False
+        table.notes.append("kernels whose names the tool cut to the same text are listed apart")
+
+
+def say_missing(table: Table, shares: Floats) -> None:
+    """Remark on printed percentages of the time that leave out kernels."""
+    total = float(np.nansum(shares))
+    if np.isfinite(shares).all() and total < 100 - ROUNDING * (10 + len(shares)):
+        table.remark(
+            "shares-off",
+            f"the percentages add up to {total:.1f} %: rows are missing: times are at least what is listed",
+        )
 
 
 def _units_of(kernels: Sequence[Kernel]) -> str:

@@ -30,13 +30,16 @@ REPORTS: dict[str, tuple[set[str], set[str]]] = {
     "cuda_kern_exec_sum": ({"qcount", "kernel name"}, set()),
     "cuda_kern_exec_trace": ({"queue dur", "kernel name"}, set()),
     "cuda_gpu_sum": ({"total time", "instances", "category", "operation"}, set()),
-    "nvtx_sum": ({"total time", "range", "style"}, {"total proj time"}),
-    "cuda_gpu_mem_time_sum": ({"total time", "count", "operation"}, {"category"}),
-    "cuda_gpu_mem_size_sum": ({"total", "count", "operation"}, {"total time"}),
+    "nvtx_sum": ({"total time", "range"}, {"total proj time"}),
+    "nvtx_pushpop_trace": ({"start", "duration", "name", "pid", "tid"}, {"grdx", "result"}),
+    "cuda_api_trace": ({"start", "duration", "name", "result", "pid"}, {"grdx"}),
+    "cuda_gpu_mem_time_sum": ({"total time", "operation"}, {"category", "num calls"}),
+    "cuda_gpu_mem_size_sum": ({"total", "operation"}, {"total time"}),
     "cuda_api_sum": ({"total time", "num calls", "name"}, set()),
     "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
 }
 _API = "cuda_api_sum"
+_NVTX = "nvtx_sum"
 # what nsys writes above a report: its script, or its title with its name in brackets
 _TITLE = re.compile(r"reports/(\w+?)\.py\b|^ *\*\* .*\((\w+)\):\s*$")
 _OF_THE_SYSTEM = re.compile(
@@ -46,6 +49,7 @@ _OSRT = "osrt_sum"
 TITLE_LINES = 4  # between a report's title and its header, blank ones and the dashes among them
 _WHAT = {
     "nvtx_sum": "NVTX ranges timed on the CPU",
+    "nvtx_pushpop_trace": "NVTX ranges timed on the CPU",
     "cuda_gpu_mem_time_sum": "copies between memories",
     "cuda_gpu_mem_size_sum": "sizes of copies between memories",
     _API: "calls of an API, timed on the CPU",
@@ -98,7 +102,8 @@ def _titled(lines: Sequence[str], at: int) -> str:
 
 def find(source: Source) -> list[ReportTable]:
     """Every known report in the head of a source."""
-    found = _tables(source)
+    # sums over ranges have the same columns on the GPU, for graphics APIs, as for NVTX: only their title says so
+    found = [t for t in _tables(source) if t.report != _NVTX or "gpu" not in _titled(source.head_lines, t.line - 1)]
     for table in found:
         if table.report == _API:
             table.report = _titled(source.head_lines, table.line - 1)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Names
+from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.tables import extents
+from triage.dialects.tables import extents, kernel_sums
 from triage.dialects.traces import nsys
 from triage.ground.errors import BadCapture
+from triage.ground.units import show
 
 NAME = "nsys-kernels"
-SIGN = ("calls", "grdx", "instances", "operation", "proj", "qcount", "queue", "range")
+SIGN = ("calls", "corrid", "grdx", "instances", "operation", "proj", "qcount", "queue", "range")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
+_COPIES = "cuda_gpu_mem_time_sum"
 _TRACE = "cuda_gpu_trace"  # read by nsys_trace
 _TIMES = {
     "gpu.time": ("total time", "total proj time"),
@@ -28,7 +30,6 @@ _TIMES = {
     "gpu.time_max": ("max", "maximum", "proj max"),
     "gpu.time_stddev": ("stddev", "proj stddev"),
 }
-ROUNDING = 0.05  # of a printed percentage
 _NAMES = ("kernel name", "name", "operation", "range")
 REDUNDANT = (
     Product(("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances"), ("avg", "average", "projavg")),
@@ -100,7 +101,7 @@ def read(source: Source, options: Options) -> Table:
         table.columns[metric] = nsys.time(source, grid, best, c)
     if share >= 0 and best.report == _READS[0]:
         # of CSV the check of redundant columns says so
-        _say_missing(table, grid.numbers[share])
+        kernel_sums.say_missing(table, grid.numbers[share])
     if calls >= 0:
         table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
     odd = Odd()
@@ -114,20 +115,24 @@ def read(source: Source, options: Options) -> Table:
     used = {name, *times.values(), calls, *shapes.values(), *texts}
     table.unmapped = [h for i, h in enumerate(best.headers) if i not in used]
     table.notes.append(f"nsys stats report {best.report}: times without counters")
-    others = sorted({f.report for f in found} - {best.report})
-    if others:
-        table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
+    kernel_sums.keep_cut_apart(table)
+    _say_left_out(source, table, [f for f in found if f.report != best.report])
     return table
 
 
-def _say_missing(table: Table, shares: Floats) -> None:
-    """Remark on percentages of the time that leave out kernels."""
-    total = float(np.nansum(shares))
-    if np.isfinite(shares).all() and total < 100 - ROUNDING * (10 + len(shares)):
-        table.remark(
-            "shares-off",
-            f"the percentages add up to {total:.1f} %: rows are missing: times are at least what is listed",
-        )
+def _say_left_out(source: Source, table: Table, found: list[nsys.ReportTable]) -> None:
+    """Note the other reports of an output; remark on the copies that one of them times."""
+    others = sorted({f.report for f in found})
+    if others:
+        table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
+    moved = next((f for f in found if f.report == _COPIES), None)
+    time = -1 if moved is None else next((i for i, h in enumerate(moved.headers) if nsys.bare(h) == "total time"), -1)
+    if moved is None or time < 0:
+        return
+    spent = float(np.nansum(nsys.time(source, nsys.read(source, moved, [time], []), moved, time).values))
+    kernels = float(np.nansum(table.columns["gpu.time"].values)) if "gpu.time" in table.columns else 0.0
+    longer = f", {spent / kernels:,.0f} times as long as the kernels" if 1.5 * kernels < spent and kernels else ""
+    table.remark("copies", f"memory operations in the same file take {show(spent, 'ns')}{longer}; they are not in the total")
 
 
 def _kinds(labels: Names, report: str) -> Names:

@@ -13,6 +13,7 @@ from triage.dialects.tables import kernel_sums
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground import units
 from triage.ground.errors import NotTriageable, UnknownUnit
+from triage.ground.kernel_names import is_cut
 from triage.ground.phrasing import plural
 
 NAME = "pytorch-table"
@@ -28,6 +29,7 @@ _TRACE = 'prof.export_chrome_trace("trace.json")'
 _DASHES_RE = re.compile(r"\s*-{3,}(?:  ?-{3,})+\s*")
 # the device's own name stands in the columns: CUDA (AMD's too), XPU, HIP, MTIA, PrivateUse1
 _SELF_RE = re.compile(r"Self (?!CPU\b)(\w+)")
+_SHARE_RE = re.compile(r"Self (?!CPU\b)(\w+) %")
 _TOTAL_RE = re.compile(r"^[ \t]{0,40}Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
 _STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
 MIN_SHARE = 1.0  # percent of a row, printed with two decimals, by which the total is told
@@ -53,15 +55,16 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel, or per operator where kernels are not listed; raises NotTriageable without GPU times."""
     printed = _parse(source)
     own, calls = f"Self {printed.device}", "# of Calls"
+    by_share = bool(printed.device and printed.rows) and own not in printed.rows[0][1] and _enter_times(source, printed, own)
     rows = [(n, row) for n, row in printed.rows if _ns(row.get(own, "")) > 0 and not _STEP_RE.match(row["Name"])]
     if not rows:
-        what = "without GPU times" if printed.device else "of the CPU alone"
+        what = "without GPU times" if printed.device or "CUDA" in source.head_text else "of the CPU alone"
         raise NotTriageable(
             f"{source.path}: PyTorch profiler table {what}",
             "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (XPU on Intel)",
         )
     # an operator's time is that of its kernels, which have rows of their own since kineto
-    kernels = [(n, row) for n, row in rows if not _ns(row.get("CPU total", "")) > 0]
+    kernels = [(n, row) for n, row in rows if not re.search("[1-9]", row.get("CPU total", row.get("CPU total %", "")))]
     kept = kernels or rows
     found = [Kernel(n, row["Name"], row[own], row.get(calls, "")) for n, row in kept]
     table = kernel_sums.table(NAME, source, found, own, calls, "us")
@@ -69,7 +72,9 @@ def read(source: Source, options: Options) -> Table:
     which = "kernels" if kernels else "operators"
     which += f"; {plural(left, 'operator')} left out, whose time is theirs" if left else ""
     table.notes.append(f"PyTorch profiler table: own GPU time of {which}")
-    if any(k.name.endswith("...") for k in found):
+    if by_share:
+        table.notes.append(f"times are {own} % of the total that the table states: rounded to hundredths of a per cent")
+    if any(is_cut(k.name.replace("..", "...")) for k in found):
         table.notes.append("names are cut: print with max_name_column_width=200")
     _say_missing(table, source, kept[0][1], own)
     table.unmapped = [h for h in printed.rows[0][1] if h not in ("Name", own, calls)]
@@ -91,12 +96,22 @@ def _parse(source: Source) -> _Printed:
             row = re.split(r"\s{2,}", line.strip())
             if not headers:
                 headers = ["# of Calls" if h == "Number of Calls" else h for h in row]
-                device = next((m for h in headers if (m := _SELF_RE.fullmatch(h)) and "Mem" not in h), None)
+                device = next((m for h in headers if (m := _SELF_RE.fullmatch(h) or _SHARE_RE.fullmatch(h)) and "Mem" not in h), None)
                 printed.device = device[1] if device else ""
             elif len(row) >= len(headers):  # a name may hold blanks
                 row = ["  ".join(row[: len(row) - len(headers) + 1]), *row[len(row) - len(headers) + 1 :]]
                 printed.rows.append((number, dict(zip(headers, row, strict=True))))
     return printed
+
+
+def _enter_times(source: Source, printed: _Printed, own: str) -> bool:
+    """Own times of a table that prints their shares alone, from its stated total; False where it states none."""
+    total = max((_ns(m) for m in _TOTAL_RE.findall(source.head_text)), default=0.0)
+    for _, row in printed.rows if total else ():
+        share = row.get(f"{own} %", "").rstrip("%")
+        if re.fullmatch(r"[\d.]+", share) and row["Name"] != "Unrecognized":
+            row[own] = f"{float(share) / 100 * total / 1000:.6g}us"
+    return bool(total)
 
 
 def _ns(text: str) -> float:

@@ -17,7 +17,7 @@ from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
 from triage.dialects.amd.rocprof_compute import pmc_perf, rocprof_compute_panel, rocprof_compute_top
 from triage.dialects.amd.rocprof_compute.rocprof_compute_panel import cell_number
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import kernel_sums, wide_table
 from triage.ground import units
 from triage.ground.errors import NotTriageable
 
@@ -65,7 +65,7 @@ collect = pmc_perf.collect
 
 def recognise(source: Source) -> Match | None:
     """A drawn table below a panel's number; or only the tool's own messages, to be refused with the next step."""
-    if numbers := [panel.number for panel in _panels(source.head_lines)]:
+    if numbers := [panel.number for panel in _panels(source.head_lines) if panel.number]:
         return Match(0.9, f"drawn panels ({', '.join(numbers[:4])})")
     return Match(0.4, "messages of rocprof-compute analyze without a panel") if _STARTS in source.head_text else None
 
@@ -140,6 +140,10 @@ def _times(source: Source, panel: _Panel, table: Table) -> None:
         total = sum(v for v in values if v is not None) * factor
         lines = np.array([panel.rows[0][0]])
         table.columns[metric] = Column(np.array([total]), panel.headers[i], i + 2, unit, factor, lines=lines)
+    shares = wide_table.find(panel.headers, "Pct")
+    values = [cell_number(source, line, shares, cells) for line, cells in panel.rows] if shares >= 0 else []
+    if values and None not in values:
+        kernel_sums.say_missing(table, np.array(values, dtype=float))
 
 
 def _launch(source: Source, panel: _Panel, table: Table) -> None:
