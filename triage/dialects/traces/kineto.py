@@ -35,7 +35,7 @@ from triage.capture.trace_nouns import (
     Trace,
     way_of,
 )
-from triage.dialects.traces import operator_work, xla_rows
+from triage.dialects.traces import loader_stacks, operator_work, xla_rows
 from triage.dialects.traces.event import Details, Event
 from triage.dialects.traces.typed_rows import TypedRows
 
@@ -93,6 +93,7 @@ class Columns:
         self.overhead: list[tuple[float, float, int]] = []
         self.operators = TypedRows("ddqqq")
         self.ranges = TypedRows("ddqqq")
+        self.functions = TypedRows("ddq")
         self.ranks: dict[str, int] = {}
         self.threads: dict[tuple[str, str], int] = {}
         self.signatures: list[tuple[str, Row]] = []
@@ -193,6 +194,10 @@ class Columns:
             (start, length, self._process(event, event.details()), self._thread(event), self._name(event))
         )
 
+    def _enter_function(self, event: Event) -> None:
+        if event.dur >= loader_stacks.MIN_FUNCTION_US:
+            self.functions.append((*_times(event), self._name(event)))
+
     def _enter_overhead(self, event: Event) -> None:
         kind = _OVERHEAD.get(str(event.name))
         if kind is not None:
@@ -206,6 +211,7 @@ _TAKE: dict[str, Callable[[Columns, Event], None]] = {
     **dict.fromkeys(_OPERATORS, Columns._enter_operator),
     **dict.fromkeys(_RANGES, Columns._enter_range),
     "overhead": Columns._enter_overhead,
+    "python_function": Columns._enter_function,
 }
 
 
@@ -291,6 +297,10 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
     if loads:
         trace.loading = np.array([r.start for r in loads]), np.array([r.end for r in loads])
         trace.loads_itself = all("SingleProcess" in r.name for r in loads)
+        of = columns.functions
+        trace.loading_in = loader_stacks.hottest(
+            trace.loading, *nanoseconds(of.column(0), of.column(1)), of.column(2), words
+        )
 
 
 def shapes(columns: Columns) -> dict[str, Floats]:
