@@ -343,13 +343,14 @@ DERIVATIONS = (
     # A share of 1 % or less is printed with too few digits to divide by.
     Derivation(
         "vram.peak_bandwidth",
-        "bandwidth / share of peak, else bytes per cycle x clock, else the device table",
-        lambda b, s, c, f, d: first(np.where(s > 0.01, b / s, np.nan), c * f, d),
+        "bandwidth / share of peak, else bytes per cycle x clock, else 2 x bus width / 8 x clock, else the device table",
+        lambda b, s, c, f, w, d: first(np.where(s > 0.01, b / s, np.nan), c * f, w / 4 * f, d),
         optional=(
             "vram.bandwidth",
             "vram.throughput",
             "vram.peak_bytes_per_cycle",
             "vram.frequency",
+            "device.bus_bits",  # two transfers a cycle of the memory clock
             "device.vram_peak",
         ),
         ask=("vram.bandwidth", "vram.throughput"),

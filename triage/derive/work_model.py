@@ -78,6 +78,7 @@ def _counted_once(
     written: Values,
     needed: Values,
     moved: Values,
+    counted_bytes: Values,
     arguments: Values,
     by_name: Values,
 ) -> Values:
@@ -94,7 +95,8 @@ def _counted_once(
     counted = np.where(known, np.where((once & dense) | fills, 1.0, 0.0), np.nan)
     stated = np.where(np.isnan(needed + moved), np.nan, np.where(moved <= MAX_NEED_RATIO * needed, 1.0, 0.0))
     # bytes that agree so closely are one element of each array per thread: a second pass or a stride would move a multiple
-    agree = (moved >= ARGUMENTS_AGREE[0] * arguments) & (moved <= ARGUMENTS_AGREE[1] * arguments)
+    least, most = (limit * arguments for limit in ARGUMENTS_AGREE)
+    agree = (counted_bytes >= least) & (counted_bytes <= most)
     return first(stated, counted, np.where(agree | (by_name == 1), 1.0, np.nan))
 
 
@@ -135,7 +137,26 @@ def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
     return highest(*pipes, np.where(once == 1, vram, np.nan))
 
 
+def _per_launch(metric: str, of: str) -> Derivation:
+    def value(view: View) -> Values:
+        total = view[of]
+        return total / np.maximum(view.capture.calls[view.rows], 1) if is_column(total) else np.nan
+
+    return Derivation(metric, f"{of} / calls", value, (of,), whole=True)
+
+
 DERIVATIONS = (
+    Derivation(
+        "work.moved_bytes",
+        "VRAM bytes, else VRAM SOL x peak bandwidth x time",
+        lambda moved, sol, peak, ns: first(moved, sol * peak * ns * 1e-9),
+        optional=("vram.bytes", "vram.throughput", "vram.peak_bandwidth", "gpu.time"),
+        ask=("vram.bytes_read", "vram.bytes_written"),
+    ),
+    _per_launch("launch.moved_bytes", "work.moved_bytes"),
+    _per_launch("launch.read_bytes", "vram.bytes_read"),
+    _per_launch("launch.written_bytes", "vram.bytes_written"),
+    _per_launch("launch.needed_bytes", "work.needed_bytes"),
     Derivation(
         "l2.load_hit_rate",
         "L2 hits without the stores', of the loads; accesses by their count, else by what missed, else by what L1 asked for",
@@ -160,7 +181,7 @@ DERIVATIONS = (
         "work.dram_excess",
         "1 - stated bytes / DRAM bytes, else 0 where every byte moves once, else 1 - bytes that global accesses asked for / DRAM bytes",
         _dram_excess,
-        optional=("vram.useful_share", "work.needed_bytes", "vram.bytes", "work.counted_once"),
+        optional=("vram.useful_share", "work.needed_bytes", "work.moved_bytes", "work.counted_once"),
         ask=("vram.useful_share",),
     ),
     Derivation(
@@ -189,6 +210,7 @@ DERIVATIONS = (
             "vram.bytes_read",
             "vram.bytes_written",
             "work.needed_bytes",
+            "work.moved_bytes",
             "vram.bytes",
             "work.argument_bytes",
             "name.once",

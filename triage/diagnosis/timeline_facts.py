@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.phrasing import first_of
+from triage.ground.phrasing import first_of, percent, plural
 from triage.ground.units import show
 
 # metric -> classes of gaps whose blame it adds up
@@ -144,12 +144,13 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
 
     parts |= {"idle.launch": launch, "idle.host": host_code, "idle.optimizer": optimizer}
     parts |= {"idle.loader": lambda d: float(d.loading_ns), "idle.loader_own": lambda d: float(d.loading_own_ns)}
+    parts |= {"idle.loader_hidden": lambda d: float(d.loading_hidden_ns if d.loading_own_ns else 0)}
     parts |= {"idle.earlier": lambda d: float(d.earlier_ns)}
     parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
     out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
-    for metric in ("idle.host", "idle.launch"):
+    for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
-        doing = _doing(devices) if metric == "idle.host" else ""
+        doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
         out[metric] = (share, "; ".join(filter(None, (text, doing, t.slowed))))
     if host.median_launch_ns is not None:
         out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
@@ -158,6 +159,16 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     if kernels:
         out["timeline.syncs_per_kernel"] = (host.syncs / kernels, f"{host.syncs:,} host syncs / {kernels:,.0f} kernels")
     return out
+
+
+def _batches(t: Timeline) -> str:
+    """`4 batches of 123 ms, of which one worker hides 113 ms; in resize.py(7): zoom 87 % of it`: of the device that waits most."""
+    d = max(t.devices, key=lambda d: d.loading_ns)
+    if not d.batches:
+        return ""
+    each, hidden = (show(ns / d.batches, "ns") for ns in (d.loading_ns, d.loading_hidden_ns))
+    text = f"{plural(d.batches, 'batch')} of {each}, of which one worker hides {hidden} at the device's pace now"
+    return f"{text}; in {t.loading_in[0]} {percent(t.loading_in[1])} of it" if t.loading_in else text
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:

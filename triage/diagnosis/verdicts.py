@@ -20,7 +20,7 @@ from triage.derive import View
 from triage.derive.work_model import ROOF
 from triage.diagnosis.limiter import Limits
 from triage.diagnosis.root_causes import CauseIndex, Leaders
-from triage.ground.columns import anywhere
+from triage.ground.columns import anywhere, is_column
 from triage.ground.limiters import BANDS
 from triage.inference.rule_context import setting
 
@@ -58,6 +58,23 @@ def missing(view: View) -> Iterator[tuple[Group, Masks]]:
                 lacks &= np.isnan(view[metric])
             if anywhere(lacks):
                 yield group, lacks
+
+
+AT_DRAM = ("vram.bytes_read", "vram.bytes_written", "global_load.sectors", "global_store.sectors", "l2.hit_rate")
+
+
+def deciding(view: View, undiagnosed: Masks) -> list[str]:
+    """Metrics to collect for the workloads that are not diagnosed.
+
+    Where DRAM is at its roof in all of them, stalls and access patterns decide nothing: bytes moved and asked for do.
+    """
+    here = undiagnosed if undiagnosed.any() else np.ones(view.size, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        at_dram = bool((view["unit.vram"] >= ROOF)[here].all()) if is_column(view["unit.vram"]) else False
+    groups = [g for g, lacks in missing(view) if anywhere(lacks & here)]
+    if groups and at_dram and setting(view).get("vendor", "nvidia") == "nvidia":
+        return [m for m in AT_DRAM if anywhere(np.isnan(view[m]) & here)]
+    return [m for g in groups for m in g.ask]
 
 
 def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, rows: slice) -> Codes:

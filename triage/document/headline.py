@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triage.document.bundle import column
 from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
-from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged
+from triage.document.time_shares import MIN_PRESSURE, MIN_UNDIAGNOSED_SHARE, is_unjudged, undiagnosed_time
 from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
@@ -80,7 +80,11 @@ def _dark(doc: Result) -> float:
 def _without_items(doc: Result) -> str:
     """The second sentence without to-do items: the verdict on most of the time, and the finding of the longest workload."""
     if is_unjudged(doc["frame"]):
-        return "Not diagnosed"
+        dark = undiagnosed_time(doc)
+        top = dark["top"] if dark else None
+        if not top or (top["pct"] or 0.0) < MIN_PRESSURE:
+            return "Not diagnosed"
+        return f"{localize(top['unit'])} at {top['pct']:.1f} % of peak, need not known"
     if 2 * (doc["frame"]["time_by_verdict"]["at-limit"] or 0.0) < (doc["frame"]["duration_ns"] or 0.0):
         return "Idle time not diagnosed" if _dark(doc) else "Nothing significant found"
     findings = WorkloadsByTime(doc, {}).best_findings()

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypedDict
 
-from triage.document.entries import BlindSpotEntry, Result
+from triage.document.entries import BlindSpotEntry, Result, WorkloadEntry
+from triage.ground.method import DRAM_REACHED
 
 METRICS_PER_COMMAND = 10  # more is unreadable and takes the profiler many passes
 
@@ -30,7 +31,7 @@ def missing_counters(doc: Result) -> list[CollectEntry]:
     whole = doc["frame"]["collect_all"] or ""
     groups: dict[tuple[str, str, int], _Collect] = {}
     turn: Counter[tuple[str, str]] = Counter()
-    for spot in sorted(filter(lambda spot: spot["collect"], doc["blind_spots"]), key=lambda spot: -len(spot["rules"])):
+    for spot in sorted(_useful(doc), key=lambda spot: -len(spot["rules"])):
         asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
         same = (asks[1], asks[3]) if asks else (spot["collect"], "")
         if not asks and (tool := _tool(whole)) and tool == _tool(spot["collect"]):
@@ -41,6 +42,35 @@ def missing_counters(doc: Result) -> list[CollectEntry]:
         groups.setdefault((*same, turn[same]), _Collect()).add(spot, re.split(", ?", asks[2]) if asks else ())
     out = [g.entry(before, after) for (before, after, _), g in groups.items()]
     return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
+
+
+def _useful(doc: Result) -> list[BlindSpotEntry]:
+    """Blind spots with a command, without those of work at its hardware limit.
+
+    Where DRAM is at its limit and the need is open, what counts bytes alone is useful.
+    """
+    spots = [s for s in doc["blind_spots"] if s["collect"]]
+    works = doc["workloads"]
+    if not spots or len(works) > MAX_SETTLED:
+        return spots
+    verdict = {w["id"]: w["verdict_class"] for w in works}
+    done = {i for i, v in verdict.items() if v == "at-limit"}
+    full = {w["id"] for w in works if verdict[w["id"]] == "not-diagnosed" and _at_dram(w)}
+
+    def useful(spot: BlindSpotEntry) -> bool:
+        left = set(spot["workloads"]) - done
+        return bool(left) and (left - full != set() or any(m.startswith(_OF_BYTES) for m in spot["missing"]))
+
+    return [s for s in spots if s["count"] > len(s["workloads"]) or useful(s)]
+
+
+def _at_dram(w: WorkloadEntry) -> bool:
+    top = next((u for u in w["sol"] if u["pct"] is not None), None)
+    return top is not None and top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * DRAM_REACHED[0]
+
+
+MAX_SETTLED = 1_000  # workloads up to which those at their limit are left out of what is to be collected
+_OF_BYTES = ("vram.", "l2.", "global_", "l1tex.")
 
 
 class _Collect:

@@ -19,12 +19,13 @@ MIN_UNDIAGNOSED_SHARE = (
 
 
 class UnjudgedEntry(TypedDict):
-    """Time without counters to decide. top: busiest unit of its longest workload; collect: what diagnoses most of it."""
+    """Time without counters to decide. top: busiest unit of its longest workload; collect: what diagnoses most of it; names as in UndiagnosedEntry."""
 
     ns: float
     share: float
     top: UnitEntry | None
     collect: str | None
+    names: list[str]
 
 
 class UndiagnosedEntry(TypedDict):
@@ -85,7 +86,7 @@ def unjudged(frame: FrameEntry, dark: UndiagnosedEntry | None) -> UnjudgedEntry 
     if dark is None or not is_unjudged(frame):
         return None
     total, ns = frame["duration_ns"] or 1.0, frame["time_by_verdict"]["not-diagnosed"] or 0.0
-    return {"ns": ns, "share": ns / total, "top": dark["top"], "collect": dark["collect"]}
+    return {"ns": ns, "share": ns / total, "top": dark["top"], "collect": dark["collect"], "names": dark["names"]}
 
 
 def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:

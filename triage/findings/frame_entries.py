@@ -10,7 +10,7 @@ from triage.capture.arrays import distinct
 from triage.capture.frame_spread import MANY, slowest
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
-from triage.diagnosis.verdicts import NOT_DIAGNOSED, missing
+from triage.diagnosis.verdicts import NOT_DIAGNOSED, deciding
 from triage.dialects.frames.pacing import STUTTER
 from triage.document.capture_entries import FramesEntry
 from triage.document.entries import VERDICT_CLASSES, CaptureEntry, FrameEntry, LimiterEntry, QualityEntry
@@ -158,7 +158,9 @@ def _deciding(d: Diagnosis, outcomes: Sequence[Outcomes]) -> str | None:
     """The command for what most of the time that is not diagnosed lacks; null where nothing that decides is missing."""
     dark = [float(np.nan_to_num(p.capture.self_ns)[p.verdict == NOT_DIAGNOSED].sum()) for p in d.parts]
     most = int(np.argmax(dark))
-    ask = [m for group, _ in missing(outcomes[most].view) for m in group.ask] if dark[most] else []
+    ask = (
+        deciding(outcomes[most].view, d.parts[most].verdict[outcomes[most].rows] == NOT_DIAGNOSED) if dark[most] else []
+    )
     return outcomes[most].collect(ask) or None if ask else None
 
 

@@ -58,6 +58,9 @@ BANDWIDTH = NUMBERS["bandwidth"].v2
 GREAT_HIT_RATE = NUMBERS["great_hit_rate"].v2
 GOOD_HIT_RATE = {revision: NUMBERS["good_hit_rate"].of(revision) for revision in REVISIONS}
 
+# Heuristic: single-pass copies and sums whose bytes are known to be needed reach this much of DRAM's peak, least and most.
+DRAM_REACHED = (0.89, 0.97)
+
 # Nsight Compute's SOLBottleneck rule names one side the limiter when it is ahead by the same distance.
 BALANCED = CLUSTER
 

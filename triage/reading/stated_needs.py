@@ -11,9 +11,10 @@ import numpy as np
 
 from triage.capture.capture import Capture, Derived
 from triage.ground.errors import TriageError
-from triage.ground.kernel_names import kernel
+from triage.ground.kernel_names import kernel, plain
 
 BYTES, FLOPS = "work.needed_bytes", "work.needed_flops"
+_CALLS_RE = re.compile(r" ×[\d,]+$")
 _AMOUNT_RE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(?:(i?)B?|(FLOPs?|flops?))")
 
 
@@ -42,18 +43,15 @@ def need(glob: str, text: str, option: str) -> Need:
 def enter(capture: Capture, needs: Sequence[Need]) -> None:
     """Add the stated work to the workloads that are named, times the calls of each; of two that fit the first holds.
 
-    A glob is over names, whole or shortened, without regard to case. Raises TriageError for one that names no workload.
+    A glob is over names, whole or as reports print them, without regard to case. Raises TriageError for one that names no workload.
     """
     if not needs:
         return
-    names = [(str(n).lower(), kernel(str(n)).lower()) for n in capture.names]
+    names = [{form(str(n)).lower() for form in (str, plain, kernel)} for n in capture.names]
     for metric in dict.fromkeys(n.metric for n in needs):
         stated = np.full(len(names), np.nan)
         for glob, amount, _ in reversed([n for n in needs if n.metric == metric]):
-            want = glob.lower()
-            fits = np.array(
-                [fnmatchcase(whole, want) or fnmatchcase(short, want) for whole, short in names], dtype=bool
-            )
+            fits = np.array([_fits(glob.lower(), forms) for forms in names], dtype=bool)
             if not fits.any():
                 raise TriageError(
                     f"--needs {glob}: no workload of that name in {capture.input.path}", "see: triage facts FILE"
@@ -61,3 +59,9 @@ def enter(capture: Capture, needs: Sequence[Need]) -> None:
             stated[fits] = amount
         capture.facts[metric] = stated * capture.calls
         capture.sources[metric] = Derived("stated with --needs, x calls", ())
+
+
+def _fits(glob: str, names: set[str]) -> bool:
+    """True if a glob, or a name with its middle left out and its calls behind it as tables print them, is one of the names."""
+    want = _CALLS_RE.sub("", glob).replace("…", "*")
+    return glob in names or any(fnmatchcase(name, want) for name in names)

@@ -21,8 +21,9 @@ from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
 from triage.document.todo_items import TodoItem
+from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
-from triage.ground.method import HIGH
+from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
@@ -106,8 +107,11 @@ def _busiest(top: UnitEntry) -> str:
     known = f"{_level(top)} of peak"
     if not _pressed(top):
         return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * HIGH:  # below it more bytes in flight may help too
+    least, most = DRAM_REACHED
+    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * least:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many are needed is not known"
+    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * HIGH:
+        return f"{known}, of {percent(least)} to {percent(most)} that can be reached; how many bytes are needed is not known"
     return f"{known}; whether its work is needed is not known"
 
 
@@ -137,7 +141,10 @@ def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
     if u is None or not _pressed(u["top"]) or voice().item != "kernel":
         return ""
-    return "State what it must move or compute to decide: --needs NAME=BYTES or NAME=FLOP."
+    name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
+    return (
+        f"State what it must move or compute to decide: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or =FLOP)."
+    )
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:

@@ -74,6 +74,7 @@ def build(trace: Trace) -> Timeline:
         _host(trace.calls, ops) if calls else None,
         calls and orphans > CUT * len(ops),
         trace.slowed,
+        loading_in=trace.loading_in,
     )
 
 
@@ -157,7 +158,12 @@ def _device(
     made.pageable_ns, made.pageable_bytes = of_paged.length, int(size[paged].sum())
     made.pageable_alone_ns = of_paged.length - of_paged.shared(unions["computing"])
     if gaps.loading is not None and HOST in blamed:
-        made.loading_ns = int(np.minimum(blamed[HOST], gaps.loading).sum())
+        waited = np.minimum(blamed[HOST], gaps.loading)
+        rows_of = np.flatnonzero(waited >= TRANSITION)
+        made.loading_ns, made.batches = int(waited.sum()), len(rows_of)
+        made.loading_hidden_ns = int(
+            np.minimum(waited[rows_of], np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)).sum()
+        )
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     optimizers.enter(made, trace, gaps, blamed)
     made.doing = host_ranges.during(trace, gaps, blamed)

@@ -109,7 +109,13 @@ def _values(
     stages = (h for more in columns.stages.values() for h in more)
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
     wide = wide_table.read(
-        source, line, len(headers), numeric, [*roles.values(), *([c] if (c := host_rows.column(headers)) >= 0 else [])], decimal=options.decimal, skip=unit_row
+        source,
+        line,
+        len(headers),
+        numeric,
+        [*roles.values(), *([c] if (c := host_rows.column(headers)) >= 0 else [])],
+        decimal=options.decimal,
+        skip=unit_row,
     )
     if not any(np.isfinite(v).any() for v in wide.numbers.values()):
         # a single record that ends before its first number is a cut file, not a workload without metrics

@@ -255,9 +255,8 @@ def _say(
     if not any(name for _, name in devices) and not device:
         table.quality.append(Quality("unnamed-gpu", "trace names no GPU, so no roofs are known: name it with --device"))
     if columns.categories["python_function"]:
-        table.notes.append(
-            "recorded with Python stacks, which slows the host down: check host findings once with with_stack=False"
-        )
+        text = "recorded with Python stacks, which slow the host down: check host findings once with with_stack=False"
+        table.quality.append(Quality("python-stacks", text))
     if rows.cut:
         table.quality.append(
             Quality("cut-trace", f"trace is cut ({rows.cut}): read to the last whole row; its last step is incomplete")

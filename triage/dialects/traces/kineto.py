@@ -35,7 +35,7 @@ from triage.capture.trace_nouns import (
     Trace,
     way_of,
 )
-from triage.dialects.traces import operator_work, xla_rows
+from triage.dialects.traces import loader_stacks, operator_work, xla_rows
 from triage.dialects.traces.event import Details, Event, Operands, details
 from triage.dialects.traces.typed_rows import TypedRows, entered, whole, wholes
 
@@ -96,6 +96,7 @@ class Columns:
         self.overhead: list[tuple[float, float, int]] = []
         self.operators = TypedRows("ddqqq")
         self.ranges = TypedRows("ddqqq")
+        self.functions = TypedRows("ddq")
         self.ranks: dict[str, int] = {}
         self.threads: dict[tuple[str, str], int] = {}
         self.signatures: list[tuple[str, Row]] = []
@@ -209,6 +210,10 @@ class Columns:
         times, args = _times(events), details(events, Operands)
         self.ranges.extend(*times, self._processes(events, args), self._threads(events), self._names(events))
 
+    def _enter_functions(self, rows: Rows) -> None:
+        events = [event for _, event in rows if event.dur >= loader_stacks.MIN_FUNCTION_US]
+        self.functions.extend(*_times(events), self._names(events))
+
     def _enter_overhead(self, rows: Rows) -> None:
         events = [event for _, event in rows if str(event.name) in _OVERHEAD]
         self.overhead += zip(*_times(events), [_OVERHEAD[str(e.name)] for e in events], strict=True)
@@ -221,6 +226,7 @@ _TAKE: dict[str, Take] = {
     **dict.fromkeys(_OPERATORS, Columns._enter_operators),
     **dict.fromkeys(_RANGES, Columns._enter_ranges),
     "overhead": Columns._enter_overhead,
+    "python_function": Columns._enter_functions,
 }
 
 
@@ -306,6 +312,10 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
     if loads:
         trace.loading = np.array([r.start for r in loads]), np.array([r.end for r in loads])
         trace.loads_itself = all("SingleProcess" in r.name for r in loads)
+        of = columns.functions
+        trace.loading_in = loader_stacks.hottest(
+            trace.loading, *nanoseconds(of.column(0), of.column(1)), of.column(2), words
+        )
 
 
 def shapes(columns: Columns) -> dict[str, Floats]:
