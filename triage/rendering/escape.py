@@ -20,7 +20,7 @@ _HIDDEN = re.compile(
 )
 # with C1: a terminal takes U+009B for the beginning of a command, as it takes ESC [
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_NUMBERED = re.compile(r" \(\d{1,4}\)$")  # names that differ in this number only
+_NUMBERED = re.compile(r" \((?:\d{1,4}|\d+x\d+x\d+)\)$")  # names that differ in this number, or grid, only
 _RUN = re.compile(r"[ \t\r\n\u2028\u2029\x0b\x0c]+")
 
 

@@ -73,6 +73,8 @@ class Work:
             return np.full(len(self), default, dtype=np.int64)
         return np.where(found == MISSING, default, found)
 
+_VISIBLE_RE = re.compile(r"\bNVIDIA_VISIBLE_DEVICES=(GPU-[0-9a-f-]+(?:,GPU-[0-9a-f-]+)*)")
+
 
 class Export:
     """Everything that is read from one database. remarks: what was left out, in words."""
@@ -335,6 +337,16 @@ class Export:
         found = set(db.texts(name, ["computeMajor", "computeMinor"])) if name else set()
         major, minor = next(iter(found)) if len(found) == 1 else ("", "")
         return f"sm_{major}{minor}" if major.isdigit() and minor.isdigit() else ""
+
+    def versions(self) -> dict[str, str]:
+        """The driver's version, and the UUIDs of the GPUs, of those that the process could see where the table of GPUs is missing."""
+        db = self.database
+        said = dict(db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"]))
+        uuids = [u for (u,) in db.texts(db.table("TARGET_INFO_GPU"), ["uuid"])]
+        seen = _VISIBLE_RE.search(said.get("DeviceEnvironment", ""))
+        uuids = [u.removeprefix("GPU-") for u in uuids or (seen[1].split(",") if seen else [])]
+        found = {"driver": said.get("NvDriverVersion", ""), "GPU UUID": ", ".join(f"GPU-{u[:8]}" for u in uuids if u)}
+        return {what: text for what, text in found.items() if text}
 
     def diagnostics(self) -> list[str]:
         """Warnings and errors of the profiler itself, without paths and process ids."""

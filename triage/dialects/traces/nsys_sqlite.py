@@ -98,6 +98,7 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.where(copying, "copy", "compute").astype(object)
     known = [name for _, name in devices if name]
     table.device, table.arch = known[0] if known else "", export.arch()
+    table.versions = export.versions()
     _say(table, export, devices, shared)
     return table
 

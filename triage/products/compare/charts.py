@@ -84,14 +84,15 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
         return Markup("")
     low, high = (x if x is not None else 0.0 for x in p["interval"])
     middle = 1 / p["speedup"] - 1
-    phrase = f"time {signed(middle)} ({spread(low, high)})"
+    phrase = f"time {signed(middle)}" + (f" ({spread(low, high)})" if p["measured"] else "")
 
     def at(x: float) -> float:
         return 50 + max(-1.0, min(1.0, x / reach)) * 47
 
     name, outside = look(p["verdict"]), abs(middle) > reach
     band = f'<rect class="d-band" x="{number(at(-margin))}%" y="1" width="{number(at(margin) - at(-margin))}%" height="18"/>'
-    line = f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
+    # between single runs nothing measured an interval
+    line = "" if not p["measured"] else f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
     zero = '<line class="d-zero" x1="50%" x2="50%" y1="1" y2="19"/>'
     if outside:
         side = "‹" if middle < 0 else "›"

@@ -20,6 +20,7 @@ from triage.products.compare.side import Side
 MAX_UNMATCHED_SHARE = 0.5  # of a side's time; beyond it the captures are of different work
 MAX_LISTED_WORKLOADS = 2  # workloads that a line names
 MAX_NAME_CHARS = 60  # characters of a name in a line
+UUID = "GPU UUID"  # as dialects name it among the versions
 
 
 def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
@@ -39,6 +40,7 @@ def warnings(
     """Warnings about a comparison, most important first. alone: unmatched workloads of each side. same_work: by counts."""
     return [
         *_devices(sides[0].d, sides[1].d),
+        *_other_gpus(sides[0].d, sides[1].d),
         *_partners(sides, alone, noun),
         *_strangers(sides, pairs),
         *([] if same_work else _shapes(sides, pairs, noun)),
@@ -50,6 +52,24 @@ def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
     if not first or not second or first == second:
         return []
     return [f"different GPUs ({', '.join(first)} before, {', '.join(second)} after): the change includes the hardware"]
+
+
+def other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[tuple[list[str], list[str]]]:
+    """UUIDs of both sides, where they have no GPU in common."""
+    before, after = (
+        sorted({u for p in side.parts for u in p.capture.table.versions.get(UUID, "").split(", ") if u}) for side in d
+    )
+    return [(before, after)] if before and after and not {*before} & {*after} else []
+
+
+def _other_gpus(before: Diagnosis, after: Diagnosis) -> list[str]:
+    if _devices(before, after):
+        return []
+    return [
+        f"the sides ran on different GPUs ({first_of(b, 2)} before, {first_of(a, 2)} after): "
+        "the change includes what differs between them, repeat both on one"
+        for b, a in other_gpus((before, after))
+    ]
 
 
 def _partners(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]], noun: str) -> list[str]:

@@ -7,6 +7,7 @@ import math
 from triage import dialects
 from triage.ground.phrasing import percent, plural, upper_first
 from triage.ground.units import show
+from triage.products.compare.causes import cause
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate
 from triage.products.compare.verdict import change, signed, steady
 from triage.products.compare.work import CALLS
@@ -35,12 +36,13 @@ def sentences(doc: Comparison) -> list[str]:
     if frame["speedup"] is None:
         return [f"{plural(doc['totals']['pairs'], f'matched {noun(doc)}')}, no durations to compare."]
     counts = upper_first(_counts(doc))
+    why = f", {found}" if (found := cause(doc, verdict(doc))) else ""
     if doc["work"]["unequal"]:
-        return [f"{upper_first(text)}." for text in (*_unequal(doc), counts)]
-    text = f"{times(frame)}: {change(frame)}"
+        return [f"{upper_first(text)}." for text in (*_unequal(doc, why), counts)]
+    text = f"{times(frame)}: {change(frame)}{why}"
     if apart := doc["outside"]:
         work, item = apart["workloads"], noun(doc)
-        text = f"{item.capitalize()}s {times(work)}: {change(work)}"
+        text = f"{item.capitalize()}s {times(work)}: {change(work)}{why}"
         return [f"{text}.", f"Outside all {item}s {times(apart)}; total {times(frame)}.", f"{counts}."]
     return [f"{text}.", f"{counts}."]
 
@@ -75,8 +77,8 @@ def kinds(doc: Comparison) -> list[str]:
     ]
 
 
-def _unequal(doc: Comparison) -> list[str]:
-    """The change per unit of work, then how much work there was, and idle time where it changed."""
+def _unequal(doc: Comparison, why: str) -> list[str]:
+    """The change per unit of work, then how much work there was, and idle time where it changed. why: what the change is made of."""
     work, frame = doc["work"], doc["frame"]
     row = next(r for r in work["rows"] if r["what"] == work["what"])
     ratio, window = work["ratio"] or 1.0, work["window"]
@@ -94,7 +96,7 @@ def _unequal(doc: Comparison) -> list[str]:
     each = f"per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f"per {unit} {signed(per)}{how}"
     out = [text, each]
     if rate := work["per_iteration"]:
-        out.insert(0, f"per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}")
+        out.insert(0, f"per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}{why}")
     else:
         out.reverse()
     rows = {r["what"]: r for r in doc["timeline"]}
@@ -113,7 +115,8 @@ def share(ratio: float) -> str:
 
 
 def _iteration(rate: Rate) -> str:
-    return f"sequence of {rate['kernels']} kernels" if rate["kernels"] else rate["unit"]
+    where = f" on device {rate['device']}" if rate["device"] else ""
+    return f"sequence of {rate['kernels']} kernels{where}" if rate["kernels"] else rate["unit"]
 
 
 def _counts(doc: Comparison) -> str:
@@ -125,6 +128,12 @@ def _counts(doc: Comparison) -> str:
         return f"no {item} on both sides"
     per = " per call" if doc["work"]["per_launch"] is not None else ""
     return f"{plural(of['pairs'], f'matched {item}')}{per}: {', '.join(counts)}"
+
+
+def once(doc: Comparison) -> str:
+    """`if it repeats` of a change between single runs, else ""."""
+    single = len(doc["before"]) == len(doc["after"]) == 1
+    return "if it repeats" if single and verdict(doc) in (FASTER, SLOWER) else ""
 
 
 def times(of: Judged | Outside) -> str:

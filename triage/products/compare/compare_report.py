@@ -14,14 +14,14 @@ from triage.ground.phrasing import either, percent, plural, upper_first, whole_p
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
-from triage.products.compare.compare_headline import headline, kinds, noun, sentences, verdict, whole
-from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row
+from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
+from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import added, ends, labels, steps, unequal_work
+from triage.products.compare.waterfall import added, ends, labels, steps, titles, unequal_work
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
 from triage.rendering import declared, templates
-from triage.rendering.escape import clean, short
+from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -71,10 +71,14 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
     if form not in declared.templates("compare"):
         raise ReportError(f"unknown format {form!r}", f"choose {either(FORMATS)}")
     every = full or form == "html" or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO
-    pairs = [p for p in doc["pairs"] if every or _worth(p, doc["margin"])]
+    pairs = [p for p in doc["pairs"] if every or _worth(p, _band(doc))]
     pairs.sort(key=lambda p: -abs(_adds(p)))
     shown = None if full or form == "html" else DEFAULT_PAIRS
-    listed = [_pair(p, full) for p in pairs[:shown]]
+    names_ = dict(zip(map(id, doc["pairs"]), titles(doc["pairs"]), strict=True))
+    listed = [_pair(p, names_[id(p)], full) for p in pairs[:shown]]
+    for p, title in zip(listed, distinct([p["where"] for p in listed], 80), strict=True):
+        p["title"] = title
+    done = unequal_work(doc)
     fall = steps(doc, "idle and overlap" if doc["timeline"] else "outside")
     names: dict[str, object] = {
         "listed": listed,
@@ -86,12 +90,12 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched": doc["unmatched"][:shown],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
-        "strip": [_figure(r, 25 if form == "terminal" else 70) for r in doc["timeline"]],
-        "headline": _filled(f"{verdict_word(verdict(doc)).capitalize()}: {headline(doc)}", form)
+        "strip": [_figure(r, done, 25 if form == "terminal" else 70) for r in doc["timeline"]],
+        "headline": _filled(f"{' '.join([verdict_word(verdict(doc)).capitalize(), *filter(None, [once(doc)])])}: {headline(doc)}", form)
         if form == "terminal"
         else headline(doc),
         "sentences": sentences(doc),
-        "verdict": verdict_word(verdict(doc)),
+        "verdict": " ".join([verdict_word(verdict(doc)), *filter(None, [once(doc)])]),
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
         "outlying": [
             _filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]
@@ -99,7 +103,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "added": added,
         "lead": _lead(pairs[:1]),
         "steps": fall,
-        "fall_of": (done := unequal_work(doc)) and f"{done['before']:,.0f} {done['what']} on both sides",
+        "fall_of": done and f"{done['before']:,.0f} {done['what']} on both sides",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
@@ -126,12 +130,14 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
         "draw": {"look": charts.look, "pair": charts.pair, "change": charts.change},
         "most_ns": most,
+        "band": _band(doc),
         "reach": reach,
         "scale": scale,
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
-        "look": charts.look(verdict(doc)),
+        "look": "unclear" if once(doc) else charts.look(verdict(doc)),
         "per": rate and f"per {rate['unit']}",
         "rate": rate and rate["judged"],
+        "equal_ns": ends(doc)[1] if unequal_work(doc) else None,
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
         "explained": any(_told(p) for p in listed),
@@ -145,12 +151,12 @@ def _packed(
     verdicts = sorted({p["verdict"] for p in listed})
     intervals = [p["interval"] or (None, None) for p in listed]
     return {
-        "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": doc["margin"], "scale": scale,
+        "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": _band(doc), "scale": scale,
         "heads": AS_DATA, "verdicts": verdicts, "words": list(map(verdict_word, verdicts)), "verdict": [verdicts.index(p["verdict"]) for p in listed],
-        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
+        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct([p["where"].removeprefix(" / ".join(p["path"])).removeprefix(" / ") for p in listed], 48), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
-        "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
+        "measured": [p["measured"] for p in listed], "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
         "why": [clean(p["why"]) for p in listed], "card": [n if n <= cards and _told(p) else 0 for n, p in enumerate(listed, 1)],
     }  # fmt: skip
 
@@ -160,8 +166,10 @@ def _told(p: dict[str, Any]) -> bool:
     return any(p[k] for k in ("shown", "predicted", "outcomes", "remarks"))
 
 
-def _figure(r: Row, room: int) -> dict[str, str]:
-    """A row of two timelines in words; room: characters of a kernel's name."""
+def _figure(r: Row, done: Row | None, room: int) -> dict[str, str]:
+    """A row of two timelines in words, after for as much work as before (done). room: characters of a kernel's name."""
+    if done and done["ratio"] and r["what"] != done["what"]:
+        r = row(r["what"], r["unit"], r["before"] or 0.0, (r["after"] or 0.0) / done["ratio"])
     word, space, name = r["what"].partition("kernel ")
     what = r["what"] if word else f"kernel {short(name, room)}" if space else r["what"]
     change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
@@ -175,6 +183,11 @@ def _filled(text: str, form: str) -> str:
 def _adds(p: Paired) -> float:
     """What a pair adds to the change of the whole, ns."""
     return (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)
+
+
+def _band(doc: Comparison) -> float:
+    """Changes that count as none: below what was measured as noise, or is assumed between single runs."""
+    return doc["margin"] if doc["frame"]["measured"] else UNREPEATED * doc["noise_floor"]
 
 
 def _worth(p: Paired, margin: float) -> bool:
@@ -248,7 +261,7 @@ def open_questions(doc: Comparison) -> str:
     return f"{plural(count, 'inconclusive workload')} slower than allowed so far; first {name}: {change(worst)}"
 
 
-def _pair(p: Paired, full: bool) -> dict[str, Any]:
+def _pair(p: Paired, name: str, full: bool) -> dict[str, Any]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
@@ -261,7 +274,7 @@ def _pair(p: Paired, full: bool) -> dict[str, Any]:
     return {
         **p,
         "word": verdict_word(p["verdict"]),
-        "where": " / ".join([*p["path"], p["name"]]),
+        "where": name,
         "more": rest,
         "still": len(moved) == len(shown),
         "shown": [_counter(c) for c in shown],

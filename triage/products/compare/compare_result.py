@@ -71,7 +71,8 @@ class Name(TypedDict):
 
 
 class Paired(Judged):
-    """One workload on both sides. matched: why it was taken for one, "" where the names agree.
+    """One workload on both sides. matched: why it was taken for one, "" where the names agree. shape: grid and block of its launches
+    on a timeline, after; "" elsewhere.
 
     per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
     own_ns: of these without what lies below.
@@ -80,6 +81,7 @@ class Paired(Judged):
     name: str
     path: list[str]
     kind: str | None
+    shape: str
     was: Name | None
     matched: str
     calls: list[float | None]
@@ -127,10 +129,14 @@ def row(what: str, unit: str, before: float, after: float) -> Row:
 
 
 class Rate(TypedDict):
-    """Time of one iteration on both sides. unit: step, frame or sequence (of so many kernels). outliers: in words."""
+    """Time of one iteration on both sides. unit: step, frame or sequence (of so many kernels). outliers: in words.
+
+    device: of several, the one before on which the sequence ran, else "".
+    """
 
     unit: str
     kernels: int
+    device: str
     judged: Judged
     outliers: list[str]
 

@@ -37,6 +37,7 @@ from triage.products.compare.compare_result import (
 from triage.products.compare.explanations import Move, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
+from triage.products.compare.launches import launches
 from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
 from triage.products.compare.predictions import eased, promised
@@ -78,7 +79,8 @@ def _compared(
     speak = [
         i for i in sorted(frozenset().union(*(p.fired for p in parts))) if before.book.rules[i].scope == "workload"
     ]
-    sides = fold(before, speak), fold(after, speak)
+    launched = launches((before, after))
+    sides = fold(before, speak, launched), fold(after, speak, launched)
     pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))
     rows = timeline(before, after)
     noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "marker"
@@ -204,6 +206,7 @@ def _pair(
     return {
         **_name(a.who),
         "kind": a.who.kind or b.who.kind or None,
+        "shape": a.who.shape if "x" in a.who.shape else "",
         **judged,
         "was": None if b.who.full == a.who.full else _name(b.who),
         "matched": how,

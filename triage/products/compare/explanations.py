@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from triage import schema
+from triage.products.compare.item import SHAPE
 from triage.products.noise import FASTER, SLOWER
 
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
@@ -168,6 +169,11 @@ def _stall(m: Move) -> tuple[str, Sense]:
 
 
 def _shape(m: Move) -> tuple[str, Sense]:
+    both = [(m.first.get(x), m.second.get(x)) for x in SHAPE]
+    if m.metric in SHAPE:
+        return "different launch shape", ""
+    if all(b and b == a for b, a in both):
+        return f"{'more' if m.up else 'less'}, at the same grid and block", ""
     return "different launch shape or build", ""
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from triage.capture.capture import SEP
 
+SHAPE = ("launch.grid_size", "launch.block_size")
 UNTOLD, ABSENT, FIRED = range(3)  # what a rule says of a workload: nothing (it is blind there), no, or yes
 
 

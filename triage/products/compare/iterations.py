@@ -22,11 +22,12 @@ NAMES = 64  # kernels, by how often they ran, whose distances are tried as perio
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """What repeats in a capture. unit: step, frame or sequence; times: of each, ns. kernels: of one sequence."""
+    """What repeats in a capture. unit: step, frame or sequence; times: of each, ns. kernels: of one sequence; device: of several, the one it runs on."""
 
     unit: str
     times: list[float]
     kernels: int = 0
+    device: str = ""
 
     @property
     def outliers(self) -> list[tuple[int, float]]:
@@ -62,7 +63,8 @@ def _sequences(trace: Trace) -> Iterations | None:
     # what runs once per sequence marks its start, wherever kernels were left out or added
     anchor = next((n for n, k in Counter(name.tolist()).items() if abs(k - len(name) / period) < 1), None)
     times = np.diff(ops.start[rows[name == anchor]]).astype(np.float64).tolist()
-    return Iterations("sequence", times, period) if len(times) >= MIN_REPEATS - 1 else None
+    device = trace.devices[int(ops.device[rows[0]])][0] if len(trace.devices) > 1 else ""
+    return Iterations("sequence", times, period, device) if len(times) >= MIN_REPEATS - 1 else None
 
 
 def _period(name: Indices) -> int:

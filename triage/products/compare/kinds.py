@@ -16,9 +16,11 @@ from triage.capture.arrays import Floats, Masks
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
+from triage.products.compare.comparability import UUID, other_gpus
 from triage.products.compare.compare_result import Judged, Kind, Work
 from triage.products.compare.match import Pairs
-from triage.products.compare.side import SHAPE, Side
+from triage.products.compare.item import SHAPE
+from triage.products.compare.side import Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed
 from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
 from triage.products.noise import FASTER, SAME, SLOWER, student
@@ -37,6 +39,7 @@ COUNTERS = 0.05  # part of the counters that one side lacks
 CHANCE = 0.01  # of calling noise real
 ALONE = 0.05  # part of a side's time in workloads that the other lacks
 NAMED = 3
+TRIFLE = 0.001  # heuristic: part of the time below which no workload is named
 CLOCKS = ("sm.frequency", "vram.frequency")
 WARMER = 5.0  # °C between the sides that are named beside another clock
 
@@ -74,7 +77,9 @@ def kinds(
     if done["unequal"]:
         # copies of other sizes take other times
         log[[sides[1].who[i].kind == "copy" for i in pairs.after.tolist()]] = np.nan
-    weight = np.nan_to_num(sides[0].times.middle[pairs.before])
+    weight, later = (np.nan_to_num(s.times.middle[at]) for s, at in zip(sides, (pairs.before, pairs.after), strict=True))
+    # what is no part of the time decides nothing, however its own time changed
+    log[np.maximum(weight, later) < TRIFLE * max(weight.sum(), later.sum())] = np.nan
     changed = verdicts.are(FASTER) | verdicts.are(SLOWER)
     count = int(np.isfinite(log).sum())
     limit = student(1 - CHANCE / 2 / count, 1_000.0) if count >= MANY else 0.0
@@ -83,6 +88,8 @@ def kinds(
     method = [*_tools(d), *_counters(sides), *_caches(sides, pairs)]
     versions = _versions(d)
     hardware = [*_devices(d), *filter(None, [versions.pop(DRIVER, "")])]
+    versions.pop(UUID, "")
+    hardware += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
     for m in CLOCKS:
         hardware += _clock(m, sides, pairs, verdicts, frame)
         method += _locked(m, sides)

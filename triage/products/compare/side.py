@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -15,18 +15,17 @@ from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.outcomes import Outcomes
 from triage.products.compare import factors
-from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
+from triage.products.compare.item import ABSENT, FIRED, SHAPE, UNTOLD, Item, Who
+from triage.products.compare.launches import Launches, each
 from triage.products.noise import Repeats
-
-SHAPE = ("launch.grid_size", "launch.block_size")
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """The workloads of a diagnosis whose captures are repeats.
 
-    order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing. times (ns),
-    calls, each (ns of one call) and own (exclusive ns): one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
+    order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing; facts: what is
+    of its launches alone, where they are some of the capture's workload or several. times (ns), calls, each (ns of one call) and own (exclusive ns): one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
     rules that are asked, by their place in the rulebook; told: what each of them says, rules x workloads.
     """
 
@@ -34,6 +33,7 @@ class Side:
     who: list[Who]
     order: Floats
     rows: list[Indices]
+    facts: list[dict[str, Floats]]
     times: Repeats
     calls: Repeats
     each: Repeats
@@ -52,8 +52,10 @@ class Side:
         items = [Item(self.who[i], o, self.times.at(i), self.calls.at(i)) for i, o in zip(chosen, order, strict=True)]
         captures = [p.capture for p in self.d.parts]
         for metric in self.metrics:
-            for c, rows in zip(captures, (rows[chosen] for rows in self.rows), strict=True):
-                if metric in c.facts:
+            for c, rows, own in zip(captures, (rows[chosen] for rows in self.rows), self.facts, strict=True):
+                if metric in own:
+                    _enter(metric, own[metric][chosen], items)
+                elif metric in c.facts:
                     _enter(metric, np.where(rows >= 0, c.facts[metric][rows], np.nan), items)
         for index, told in zip(self.speak, self.told[:, chosen].tolist(), strict=True):
             for item, code in zip(items, told, strict=True):
@@ -69,30 +71,67 @@ class Side:
                 here = [at[row] for row in o.rows.tolist()]
                 factors.enter(here, o.view)
                 _promises(o, self.speak, here)
+            for row, item in zip(rows[chosen].tolist(), items, strict=True):
+                # of launches that are one workload of the capture
+                if row >= 0 and (same := at[row]) is not item:
+                    item.factors, item.gains = same.factors, same.gains
         return items
 
 
-def fold(d: Diagnosis, speak: Sequence[int]) -> Side:
-    """The workloads of one side. speak: rules to ask, by their place in the rulebook."""
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """The workloads of a capture as they are compared. row: of each, the capture's workload that speaks for it."""
+
+    who: Iterable[Who]
+    row: Indices
+    times: Floats
+    calls: Floats
+    own: Floats
+    noise: Floats
+    facts: dict[str, Floats]
+
+
+def fold(d: Diagnosis, speak: Sequence[int], launched: Mapping[int, Launches]) -> Side:
+    """The workloads of one side. speak: rules to ask, by their place in the rulebook. launched: by a capture's id, its launches."""
     place: dict[Who, int] = {}
+    folded = [_launched(p.capture, launched[id(p.capture)]) if launched else _plain(p.capture) for p in d.parts]
     # per capture, where its workloads stand on this side
-    found = [np.array([place.setdefault(w, len(place)) for w in _whos(p.capture)], dtype=np.int64) for p in d.parts]
+    found = [np.array([place.setdefault(w, len(place)) for w in f.who], dtype=np.int64) for f in folded]
     shape = (len(found), len(place))
     rows, order, noise = np.full(shape, -1), np.zeros(shape[1]), np.zeros(shape[1])
     times, calls, own = np.full((3, *shape), np.nan)
-    for k, (c, where) in reversed(list(enumerate(zip((p.capture for p in d.parts), found, strict=True)))):
-        rows[k, where] = np.arange(len(c))
-        order[where] = rows[k, where] / max(1, len(c) - 1)
-        times[k, where] = np.where(np.isfinite(c.duration_ns) & (c.duration_ns > 0), c.duration_ns, np.nan)
-        calls[k, where] = c.calls
-        own[k, where] = c.self_ns
-        noise[where] = np.maximum(noise[where], _within(c))
+    facts: list[dict[str, Floats]] = [{} for _ in folded]
+    for k, (f, where) in reversed(list(enumerate(zip(folded, found, strict=True)))):
+        rows[k, where] = f.row
+        order[where] = f.row / max(1, len(d.parts[k].capture) - 1)
+        times[k, where] = np.where(np.isfinite(f.times) & (f.times > 0), f.times, np.nan)
+        calls[k, where] = f.calls
+        own[k, where] = f.own
+        noise[where] = np.maximum(noise[where], f.noise)
+        for metric, values in f.facts.items():
+            facts[k][metric] = np.full(shape[1], np.nan)
+            facts[k][metric][where] = values
     metrics = [m for m in schema.all_metrics() if any(m in p.capture.facts for p in d.parts)]
-    told = _told(d, speak, found, shape[1])
+    told = _told(d, speak, list(rows))
     with np.errstate(all="ignore"):
         each = Repeats.of(np.where(calls > 0, times / calls, np.nan))
     measured = (Repeats.of(times), Repeats.of(calls), each, Repeats.of(own))
-    return Side(d, list(place), order, list(rows), *measured, noise, metrics, speak, told)
+    return Side(d, list(place), order, list(rows), facts, *measured, noise, metrics, speak, told)
+
+
+def _plain(c: Capture) -> _Folded:
+    return _Folded(_whos(c), np.arange(len(c)), c.duration_ns, c.calls, c.self_ns, _within(c), {})
+
+
+def _launched(c: Capture, of: Launches) -> _Folded:
+    facts, size = dict(each(c, of)), len(of.who)
+    times = c.table.columns["gpu.time"].values
+    own = np.bincount(of.codes, None if c.timeline is None else c.timeline.own_ns[: len(of.codes)], size)
+    order = np.argsort(of.codes, kind="stable")
+    calls = np.bincount(of.codes, minlength=size)
+    noise = np.array([_scatter(t) for t in np.split(times[order], np.cumsum(calls)[:-1])])
+    noise[[not w.shape for w in of.who]] = 0.0
+    return _Folded(of.who, of.row, facts["gpu.time"], calls.astype(float), own.astype(float), noise, facts)
 
 
 def _whos(c: Capture) -> Iterator[Who]:
@@ -118,22 +157,31 @@ def _within(c: Capture) -> Floats:
         shaped |= np.isfinite(c.facts[metric]) if metric in c.facts else False
     # the spread of two launches says nothing, and that of several shapes something else
     for w in np.flatnonzero(shaped & (c.calls >= 3)).tolist() if c.members is not None else ():
-        times = np.asarray(c.times(w), dtype=float)
-        times = times[np.isfinite(times)]
-        if len(times) >= 3 and times.mean() > 0:
-            out[w] = 2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean()
+        out[w] = _scatter(np.asarray(c.times(w), dtype=float))
     return out
 
 
-def _told(d: Diagnosis, speak: Sequence[int], found: Sequence[Indices], size: int) -> Codes:
-    """What each rule says of each workload; of repeats that disagree, the majority counts."""
-    fired, known = np.zeros((2, len(speak), size), np.min_scalar_type(len(found)))
-    for part, where in zip(d.parts, found, strict=True):
+def _scatter(times: Floats) -> float:
+    """Two standard errors of the mean of calls, as a part of it; 0 of fewer than three."""
+    times = times[np.isfinite(times)]
+    if len(times) < 3 or times.mean() <= 0:
+        return 0.0
+    return float(2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean())
+
+
+def _told(d: Diagnosis, speak: Sequence[int], rows: Sequence[Indices]) -> Codes:
+    """What each rule says of each workload; of repeats that disagree, the majority counts. rows: as in Side."""
+    fired, known = np.zeros((2, len(speak), len(rows[0])), np.min_scalar_type(len(rows)))
+    for part, of in zip(d.parts, rows, strict=True):
+        # one longer than the workloads: what is missing has the last, of which nothing is known
+        said = np.zeros((2, len(speak), len(part.capture) + 1), dtype=bool)
         for o in Outcomes(d, part).blocks():
             for k, index in enumerate(speak):
                 holds, fails = o.decided(index)
-                fired[k, where[o.rows]] += holds
-                known[k, where[o.rows]] += holds | fails
+                said[0, k, o.rows] = holds
+                said[1, k, o.rows] = holds | fails
+        fired += said[0][:, of]
+        known += said[1][:, of]
     told = np.full(fired.shape, ABSENT, dtype=np.int8)
     told[fired >= known - fired] = FIRED
     told[known == 0] = UNTOLD

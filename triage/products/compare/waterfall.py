@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypedDict
 
-from triage.products.compare.compare_result import Comparison, Row
+from triage.products.compare.compare_result import Comparison, Paired, Row
 from triage.rendering.escape import distinct
 from triage.rendering.phrases import time
 
@@ -19,6 +20,16 @@ class Step(TypedDict):
     name: str
     adds_ns: float
     sum_ns: float
+
+
+def titles(pairs: Sequence[Paired]) -> list[str]:
+    """Names with the ranges around them; of one kernel in several launch shapes, the grid as well."""
+    names = [" / ".join([*p["path"], p["name"]]) for p in pairs]
+    often = Counter(names)
+    return [
+        f"{name} ({p['shape'].partition(', ')[0]})" if p["shape"] and often[name] > 1 else name
+        for name, p in zip(names, pairs, strict=True)
+    ]
 
 
 def unequal_work(doc: Comparison) -> Row | None:
@@ -45,8 +56,8 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
         return []
     scale = after / (doc["frame"]["after_ns"] or after)
     named = [
-        (" / ".join([*p["path"], p["name"]]), (p["own_ns"][1] or 0.0) * scale - (p["own_ns"][0] or 0.0))
-        for p in doc["pairs"]
+        (name, (p["own_ns"][1] or 0.0) * scale - (p["own_ns"][0] or 0.0))
+        for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
     named.sort(key=lambda n: -abs(n[1]))
     alone = {

@@ -18,7 +18,8 @@ from triage.ground.columns import is_column
 from triage.products.compare.compare_result import Rate, Row, Work, row
 from triage.products.compare.iterations import Iterations, iterations
 from triage.products.compare.match import Pairs
-from triage.products.compare.side import SHAPE, Side
+from triage.products.compare.item import SHAPE
+from triage.products.compare.side import Side
 from triage.products.compare.verdict import Limits, Verdicts, judge, steady
 from triage.rendering.phrases import time
 
@@ -199,6 +200,7 @@ def _per_iteration(loops: list[list[Iterations]], limits: Limits) -> Rate:
     return {
         "unit": loops[0][0].unit,
         "kernels": loops[0][0].kernels,
+        "device": loops[0][0].device,
         "judged": judge(before, after, limits),
         "outliers": named,
     }

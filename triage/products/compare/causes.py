@@ -1,0 +1,68 @@
+"""What the change of the whole is made of: idle time by its reasons, communication, copies and kernels, at equal work."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from triage.ground.kernel_names import is_collective
+from triage.ground.phrasing import percent
+from triage.products.compare.compare_result import Comparison
+from triage.products.compare.waterfall import added, ends, titles, unequal_work
+from triage.products.noise import FASTER, SLOWER
+from triage.rendering.escape import short
+
+NAMED, LEAST = 2, 0.1  # parts that a sentence names, and the least share of the change they have
+CHIEF = 0.5  # share of the change from which on one workload is the cause that is named
+IDLE = "idle: "
+
+
+class Cause(NamedTuple):
+    """A part of the change in ns. of: what that part is made of, in words."""
+
+    name: str
+    adds_ns: float
+    of: str = ""
+
+
+def cause(doc: Comparison, verdict: str) -> str:
+    """`84 % of it idle time (host code, copy calls), 18 % of it communication`; "" where nothing changed, or nothing tells."""
+    if verdict not in (FASTER, SLOWER):
+        return ""
+    before, after = ends(doc)
+    whole = after - before
+    if not whole or (whole > 0) != (verdict == SLOWER):
+        return ""
+    if not doc["timeline"]:
+        return _workload(doc, whole)
+    if doc["work"]["unequal"] and not unequal_work(doc):
+        return ""  # nothing says how much of it is of as much work
+    parts = [c for c in causes(doc) if c.adds_ns / whole >= LEAST]
+    named = [f"{percent(c.adds_ns / whole)} of it {c.name}{f' ({c.of})' if c.of else ''}" for c in parts[:NAMED]]
+    return ", ".join(named)
+
+
+def causes(doc: Comparison) -> list[Cause]:
+    """The parts of a timeline's change at equal work, largest first."""
+    before, after = ends(doc)
+    scale = after / (doc["frame"]["after_ns"] or after or 1.0)
+    rows = {r["what"]: (r["after"] or 0.0) * scale - (r["before"] or 0.0) for r in doc["timeline"] if r["unit"] == "ns"}
+    idle, copies = rows.get("idle", 0.0), rows.get("exposed copies", 0.0)
+    reasons = sorted((w for w in rows if w.startswith(IDLE) and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
+    why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= LEAST)
+    own = [(u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]]
+    own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
+    talk = sum((a or 0.0) * scale - (b or 0.0) for name, (b, a) in own if is_collective(name))
+    parts = [Cause("idle time", idle, why), Cause("communication", talk), Cause("exposed copies", copies)]
+    parts.append(Cause("other kernels" if talk else "kernels", after - before - idle - talk - copies))
+    return sorted(parts, key=lambda c: -abs(c.adds_ns))
+
+
+def _workload(doc: Comparison, whole: float) -> str:
+    """The workload that adds most, where it adds at least half of the change of the frame."""
+    if len(doc["pairs"]) < 2 or doc["work"]["unequal"]:
+        return ""
+    adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
+    most = max(range(len(adds)), key=lambda i: adds[i] / whole)
+    if adds[most] / whole < CHIEF:
+        return ""
+    return f"mostly {short(titles(doc['pairs'])[most], 40)} ({added(adds[most])})"
