@@ -40,6 +40,16 @@ FORMATS = ("terminal", "brief", "markdown", "jira", "html", "json", "csv", "juni
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real exports is not beside this checkout")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each worker keeps neighbouring tests: what they read once is read by one worker; the idle one takes what is left."""
+    if config.getoption("dist") != "load":
+        return None  # as the command line says
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 def pytest_collection_finish() -> None:
     """Seven thousand tests outlive every run: what collects garbage need not look at them each time."""
     gc.collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from triage.document.todo_items import item_title
 from triage.ground.limiters import LEVELS, level
 from triage.ground.units import show
 from triage.rulebook import packs
+from triage.rulebook.packs import Rulebook
 
 DEMO = SAMPLES / "gpu-trace" / "demo_frame"
 
@@ -118,13 +120,19 @@ def test_levels_come_from_one_table(share: float | None, confidence: str, want: 
     assert want in LEVELS
 
 
+@cache
+def every_rule() -> tuple[Rulebook, CauseIndex]:
+    """All rules and causes, experimental ones too; made once for all examples."""
+    book = packs.load()
+    return book, CauseIndex(book)
+
+
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.floats(0, 0.99)), min_size=1, max_size=40))
 def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]]) -> None:
     """Whatever fires: a leader is a root, and what explains a cause would give back a comparable time."""
-    book = packs.load()
-    words = CauseIndex(book)
+    book, words = every_rule()
     reporting = [k for k, r in enumerate(book.rules) if r.cause]
     view = View(bare_capture({}, [f"w{i}" for i in range(6)]))
     entries = [

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import hashlib
 import io
+import os
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -103,10 +104,18 @@ class Rulebook:
 
 
 def _digest(file: str) -> str:
+    """SHA-256 of a file's content, or the path itself where there is no such file."""
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        found = os.stat(file)
+        return _hashed(file, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     except OSError:
         return file
+
+
+@functools.lru_cache(maxsize=4_096)
+def _hashed(file: str, *_state: int) -> str:
+    """Read once per process and state: to read 500 files takes longer than most diagnoses."""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 def files(folders: Sequence[Path] = ()) -> list[Path]:
@@ -114,7 +123,7 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
 
     Raises TriageError for a folder that is not there, or that holds no rules.
     """
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for base in (share("rules"), *folders):
         if not base.exists():
             raise TriageError(f"{base}: no such file or folder", "check the path")
@@ -123,7 +132,7 @@ def files(folders: Sequence[Path] = ()) -> list[Path]:
             raise TriageError(f"{base}: no rule files", "name them *.yaml, beginning with a letter or digit")
         for path in inside:
             # a bundled rule that is named again is the same rule
-            found.setdefault(path.resolve() if folders else path, path)
+            found.setdefault(os.path.realpath(path) if folders else str(path), path)
     return list(found.values())
 
 
@@ -136,9 +145,14 @@ def below(base: Path) -> list[Path]:
     except tree.TooMany as e:
         raise TriageError(f"{base}: {e}, not a folder of rules", "check the path") from None
     # hidden files, such as the ._name.yaml that macOS leaves on foreign disks, and drafts set aside by an underscore
-    found = (Path(here, name) for here, names in folders for name in names)
-    inside = (p for p in found if p.suffix == ".yaml" and p.name[0] not in "._")
-    return sorted(p for p in inside if p.parent.name != CAUSES)
+    inside = (
+        os.path.join(here, name)
+        for here, names in folders
+        if os.path.basename(here) != CAUSES
+        for name in names
+        if name.endswith(".yaml") and name[0] not in "._"
+    )
+    return [Path(p) for p in sorted(inside, key=lambda p: p.split(os.sep))]
 
 
 def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, tests: bool = False) -> Rulebook:
@@ -146,14 +160,16 @@ def load(folders: Sequence[Path] = (), *, only: Iterable[Path] | None = None, te
     paths = files(folders) if only is None else list(only)
     if tests or cache.folder() is None:  # nothing to name, and nothing to keep
         return build(*_read(paths, tests))
-    made_from = _made_from([*paths, *sorted({p.parent / pack.FILE for p in paths}), *cause_files()])
-    return _built(tuple(paths), tuple(made_from.items()))
+    named = [str(p) for p in paths]
+    shared = sorted({os.path.join(os.path.dirname(name), pack.FILE) for name in named})
+    made_from = {name: _digest(name) for name in (*named, *shared, *map(str, cause_files()))}
+    return _built(tuple(named), tuple(made_from.items()))
 
 
 @functools.lru_cache(maxsize=2)  # rules never change once built: a process that diagnoses again uses them again
-def _built(paths: tuple[Path, ...], made_from: tuple[tuple[str, str], ...]) -> Rulebook:
+def _built(paths: tuple[str, ...], made_from: tuple[tuple[str, str], ...]) -> Rulebook:
     digests = dict(made_from)
-    return build(*_compiled(paths, digests), digests)
+    return build(*_compiled([Path(p) for p in paths], digests), digests)
 
 
 def _read(paths: Sequence[Path], tests: bool) -> tuple[list[Rule], dict[str, Cause]]:
@@ -203,11 +219,6 @@ class _Restricted(pickle.Unpickler):
         if found is restored or (isinstance(found, type) and is_dataclass(found) and found.__module__ == module):
             return found
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a rule")
-
-
-def _made_from(paths: Sequence[Path]) -> dict[str, str]:
-    """path -> SHA-256 of its content, or the path itself where there is no such file."""
-    return {str(path): _digest(str(path)) for path in paths}
 
 
 def _name(made_from: Mapping[str, str]) -> str:

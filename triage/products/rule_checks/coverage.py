@@ -62,10 +62,11 @@ def measure(book: Rulebook, captures: Iterator[Capture] | None = None) -> Covera
     for capture in samples() if captures is None else captures:
         out.captures += 1
         for diagnoser in diagnosers:
-            views = [(View(capture), diagnoser.workload)]
+            # frame facts come out of a diagnosis, and with them what it knows of the workloads; it need not list anything
+            (part,) = diagnoser.diagnose([capture], top=0).parts
+            views = [(part.view, diagnoser.workload)]
             if diagnoser.frame:
-                # frame facts come out of a diagnosis, which need not list anything for that
-                views.append((View(diagnoser.diagnose([capture], top=0).parts[0].frame), diagnoser.frame))
+                views.append((View(part.frame), diagnoser.frame))
             for view, engine in views:
                 _note(out, infer(view, engine), book)
     out.undecided = [(r.id, name) for r in book.rules for name in undecided(r)]
