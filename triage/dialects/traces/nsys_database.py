@@ -73,6 +73,7 @@ class Work:
             return np.full(len(self), default, dtype=np.int64)
         return np.where(found == MISSING, default, found)
 
+
 _VISIBLE_RE = re.compile(r"\bNVIDIA_VISIBLE_DEVICES=(GPU-[0-9a-f-]+(?:,GPU-[0-9a-f-]+)*)")
 
 

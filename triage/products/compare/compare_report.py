@@ -91,7 +91,9 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
         "strip": [_figure(r, done, 25 if form == "terminal" else 70) for r in doc["timeline"]],
-        "headline": _filled(f"{' '.join([verdict_word(verdict(doc)).capitalize(), *filter(None, [once(doc)])])}: {headline(doc)}", form)
+        "headline": _filled(
+            f"{' '.join([verdict_word(verdict(doc)).capitalize(), *filter(None, [once(doc)])])}: {headline(doc)}", form
+        )
         if form == "terminal"
         else headline(doc),
         "sentences": sentences(doc),
