@@ -6,6 +6,7 @@ Decisions, checks and the rules that ask them stand in guide.toml beside this fi
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -79,6 +80,7 @@ class Guide:
     def __init__(self, outcomes: Outcomes) -> None:
         self.o, self._reasons = outcomes, Reasons(outcomes)
         self.index = {r.name: i for i, r in enumerate(outcomes.d.book.rules)}
+        self._suspects = {r.unweighed: i for i, r in enumerate(outcomes.d.book.rules) if r.unweighed}
         self._codes: dict[int, Codes] = {}
 
     def concerns(self, i: int) -> bool:
@@ -101,6 +103,11 @@ class Guide:
         """Every check of every decision with its answer."""
         return [(d, [self._answer(c, i) for c in d.checks]) for d in decisions()]
 
+    def _of(self, names: Iterable[str]) -> list[int]:
+        """Indices of these rules and of their suspects, as far as they are in force."""
+        every = [index[name] for name in names for index in (self.index, self._suspects) if name in index]
+        return list(dict.fromkeys(every))
+
     def _asked(self, d: Decision) -> bool:
         return any(name in self.index for name in d.rules)
 
@@ -108,7 +115,7 @@ class Guide:
         veto = next((v for v in d.unless if self._holds(v, i)), "")
         if veto and not any(self._fired(name, i) for name in d.rules):
             return _step(f"{d.id}: {d.ask}", "", f"not applicable: {self._title(veto)}", PASSES)
-        codes = [(k, self._code(k, i)) for name in d.rules if (k := self.index.get(name, -1)) >= 0]
+        codes = [(k, self._code(k, i)) for k in self._of(d.rules)]
         book, ask = self.o.d.book, f"{d.id}: {d.ask}"
         fired = [book.rules[k] for k, code in codes if code == FIRED]
         titles = [lower_first(r.title) for r in fired if not r.is_concept] or [lower_first(r.title) for r in fired]
@@ -131,8 +138,7 @@ class Guide:
     def _answer(self, c: Check, i: int) -> StepEntry:
         """What the rules of a check answer: the first that fired, else overruled, silent with a reason, blind."""
         ask = f"{c.id} {c.ask}?"
-        known = [self.index[name] for name in c.rules if name in self.index]
-        codes = [(index, self._code(index, i)) for index in known]
+        codes = [(index, self._code(index, i)) for index in self._of(c.rules)]
         book = self.o.d.book
         fired = [index for index, code in codes if code == FIRED]
         if fired:
