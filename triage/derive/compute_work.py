@@ -36,6 +36,7 @@ _NEEDLES = {
     _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
     COLLECTIVE: ("ccl", "shmem", "cross_device_reduce", "all_reduce"),
 }
+_DIGIT_RE = re.compile(r"\\d|\d")  # one, in either pattern
 _DIGITS = str.maketrans("123456789", "000000000")
 _LETTER = {"fp32": "f", "fp64": "d"}
 
@@ -154,7 +155,9 @@ def _named(view: View, pattern: re.Pattern[str]) -> Values:
     if not needles:
         return np.zeros(view.size)
     lines = _lines(text, names, _plain)
-    rows = [i for n in needles for i, line in enumerate(lines) if n in line]
+    loose = re.compile(_DIGIT_RE.sub("0", pattern.pattern), pattern.flags)  # what a match is in plain text
+    alike = {line for line in set(lines) if loose.search(line)}
+    rows = [i for i, line in enumerate(lines) if line in alike] if alike else []
     found = {name: pattern.search(name[:2000]) is not None for name in {names[i] for i in rows}}
     out = np.zeros(view.size)
     out[rows] = [found[names[i]] for i in rows]  # kernels are few and launches many: each name is searched once

@@ -17,9 +17,7 @@ from triage.schema import normal
 
 _UNIT_RE = re.compile(r"([^(\[]*)[(\[](.+)[)\]]")  # `Duration (ms)`
 _NUMBER_RE = re.compile(r"-?[\d.:/ ]*\d[\d.:/ ]*(?:[eE][+-]?\d+)?%?")
-MIN_CERTAIN = (
-    0.6  # score from which installed dialects are not asked, nor the one of tables of no tool, which score 0.3
-)
+MIN_CERTAIN = 0.6  # score from which no further round of dialects is asked; tables of no tool score 0.3
 CUSTOM = "generic"  # tables of no tool
 MAX_OFFERED = 32  # files of a folder that are looked at, to name the one to give
 
@@ -32,12 +30,13 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
-    tools = dict(registry.listed())
-    custom = tools.pop(CUSTOM)
-    matches, refusals = find_matches(source, tools.values())
-    if max((m.score for m, _ in matches), default=0.0) < MIN_CERTAIN:
-        more, more_refusals = find_matches(source, [custom, *registry.installed().values()])
+    matches: list[tuple[Match, Dialect]] = []
+    refusals: list[CaptureError] = []
+    for entries in _rounds():
+        more, more_refusals = find_matches(source, entries)
         matches, refusals = matches + more, refusals + more_refusals
+        if max((m.score for m, _ in matches), default=0.0) >= MIN_CERTAIN:
+            break
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
         match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
@@ -47,8 +46,17 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     if not source.is_folder and not source.head_text.strip():
         raise NotTriageable(f"{source.path}: the file is empty", "export again")
     if mapped and not source.is_folder and _has_column(source, mapped):
-        return custom.load(), "columns mapped with --map or in triage.toml"
+        return registry.require(CUSTOM), "columns mapped with --map or in triage.toml"
     raise _unknown(source)
+
+
+def _rounds() -> Iterator[list[Entry]]:
+    """Dialects in the order in which they are asked: of binary files, of texts, of tables of no tool with installed ones."""
+    tools = dict(registry.listed())
+    custom = tools.pop(CUSTOM)
+    yield [e for e in tools.values() if e.sign == ()]
+    yield [e for e in tools.values() if e.sign != ()]
+    yield [custom, *registry.installed().values()]
 
 
 def find_matches(source: Source, entries: Iterable[Entry]) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:

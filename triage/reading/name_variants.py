@@ -14,8 +14,27 @@ from triage.ground.phrasing import plural
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _NAMELESS = re.compile(r"\s*|(?:row|dispatch|launch) \d{1,9}")  # as readers call what has no name
 _ESCAPED = ("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")  # as pages of the web write names
+# lines of names, any of which may be nameless; parts of lines that a spelling may be another one by, besides case
+_NAMELESS_LINE = re.compile(r"\n(?:\s*|\d+|(?:row|dispatch|launch) \d{1,9})(?=\n)")
+_SPELLINGS = ("&", "  ", " \n", "\n ", *"\t\r\v\f\x1c\x1d\x1e\x1f")
 MAX_SHOWN = 3
 MAX_TRACED = 20_000  # operations of a trace whose names are looked at
+
+
+def check(table: Table, kernels: bool) -> list[Quality]:
+    """Remarks of `nameless` and `unite`; of most tables one look at all names tells that there is none."""
+    names = dict.fromkeys(map(str, table.names.tolist()))
+    lines = "\n".join(["", *names, ""])
+    named = lines.isascii() and _NAMELESS_LINE.search(lines) is None
+    return ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
+
+
+def _spelt_once(lines: str, names: int) -> bool:
+    """True if no two of many names, a line each, can be spellings of one."""
+    if not lines.isascii() or lines.count("\n") != names + 1 or any(part in lines for part in _SPELLINGS):
+        return False
+    folded = lines.casefold()
+    return folded == lines or len(set(folded.split("\n"))) == names + 1  # the empty line at either end
 
 
 def key(name: str) -> str:

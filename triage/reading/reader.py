@@ -79,7 +79,7 @@ def read(
         table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.MOVED) else None
     )
     kernels = {**dialects.tells(module), **table.tells}.get("work") == "compute"
-    table.quality += name_variants.nameless(table, kernels) + name_variants.unite(table)
+    table.quality += name_variants.check(table, kernels)
     table.quality += quality.check(table)
     table.quality += odd_cells.check(module, table, blocks)
     table.accounted = accounted.rows(table, blocks.get(0, ()))

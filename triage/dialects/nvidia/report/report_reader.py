@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Names
+from triage.capture.arrays import Floats, Indices, Names, distinct
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.location import Locate, Location
 from triage.capture.source import Source
@@ -127,7 +127,7 @@ def _names(kernels: Names) -> Names:
 
 def _texts(contents: Contents, found: Launches) -> dict[str, Names]:
     """What the raw page says in columns that are no counters, by role."""
-    devices = {int(n): launches.device_name(contents, int(n)) for n in np.unique(found.devices)}
+    devices = {int(n): launches.device_name(contents, int(n)) for n in distinct(found.devices)}
     return {
         "block": found.blocks,
         "grid": found.grids,
