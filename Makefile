@@ -22,12 +22,13 @@ demo: $(BIN)/triage  ## triage a bundled frame, show the ranked result, write ou
 	$(BIN)/triage diagnose $(DEMO)
 	@mkdir -p out && $(BIN)/triage diagnose $(DEMO) -f html -o out/demo.html && echo "the same as a page: out/demo.html"
 
-# what tests use beside the package itself; one by one, so that what cannot be had skips its own tests only
-EXTRAS  = zstd parquet dask trackers mcp
+# what tests use beside the package itself; at once or else one by one, so that what cannot be had skips its own tests only
+EXTRAS  = zstd,parquet,dask,trackers,mcp
 
 $(VENV)/.extras: $(BIN)/triage pyproject.toml
-	@for extra in $(EXTRAS); do $(BIN)/python -m pip install --quiet -e ".[$$extra]" || echo "make: without $$extra, whose tests are skipped"; done
-	@$(BIN)/python -m pip install --quiet --group docs || echo "make: without mkdocs, whose tests are skipped"
+	@$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]" --group docs || { \
+	  for extra in $$(echo $(EXTRAS) | tr , ' '); do $(BIN)/python -m pip install --quiet -e ".[$$extra]" || echo "make: without $$extra, whose tests are skipped"; done; \
+	  $(BIN)/python -m pip install --quiet --group docs || echo "make: without mkdocs, whose tests are skipped"; }
 	@touch $@
 
 test: $(VENV)/.extras  ## all tests, with everything they can use

@@ -1,12 +1,11 @@
-// Walks through a finished page (compare, batch, history, occupancy): node plain.mjs PAGE.html SCREENSHOT_PREFIX CHROMIUM. Prints one
+// Walks through a finished page (compare, batch, history, occupancy): node plain.mjs PAGE.html SCREENSHOT_PREFIX ADDRESS. Prints one
 // JSON line; exits 1 when a check fails.
 import { chromium } from "playwright-core";
 import { pathToFileURL } from "node:url";
 import path from "node:path";
 
-const [file, prefix, executablePath] = process.argv.slice(2);
-const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const browser = await chromium.launch({ executablePath, args: flags });
+const [file, prefix, address] = process.argv.slice(2);
+const browser = await chromium.connect(address);
 const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light" });
 const failed = [], noise = [], requests = [];
 const check = (ok, what) => { if (!ok) failed.push(what); };

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,17 @@ def pages(tmp_path_factory: Any) -> Callable[[str], Path]:
     return made
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[str]:
+    """Where one browser listens, which all walks use."""
+    needs("playwright-core")
+    command = [str(NODE), str(HERE / "serve.mjs"), str(CHROMIUM)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE) as server:
+        assert server.stdin and server.stdout
+        yield server.stdout.readline().strip()
+        server.stdin.close()  # which ends it
+
+
 def node(script: str, *args: object) -> tuple[int, dict[str, Any]]:
     p = subprocess.run(
         [str(NODE), str(HERE / script), *map(str, args)], capture_output=True, text=True, timeout=240, cwd=HERE
@@ -74,11 +85,10 @@ def node(script: str, *args: object) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_page_works_and_asks_nobody(name: str, pages: Callable[[str], Path]) -> None:
-    needs("playwright-core")
+def test_the_page_works_and_asks_nobody(name: str, pages: Callable[[str], Path], browser: str) -> None:
     shots = ROOT / "out" / "screenshots"
     shots.mkdir(parents=True, exist_ok=True)
-    code, found = node("walk.mjs", pages(name), shots / name, CHROMIUM)
+    code, found = node("walk.mjs", pages(name), shots / name, browser)
     assert code == 0 and found["failed"] == []
 
 
@@ -106,11 +116,10 @@ def plain_pages(tmp_path_factory: Any) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["compare", "long", "occupancy", "batch", "history"])
-def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path]) -> None:
-    needs("playwright-core")
+def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path], browser: str) -> None:
     shots = ROOT / "out" / "screenshots"
     shots.mkdir(parents=True, exist_ok=True)
-    code, found = node("plain.mjs", plain_pages[name], shots / name, CHROMIUM)
+    code, found = node("plain.mjs", plain_pages[name], shots / name, browser)
     assert code == 0 and found["failed"] == []
 
 
