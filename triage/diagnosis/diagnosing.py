@@ -22,7 +22,7 @@ from triage.diagnosis.limiter import judge
 from triage.diagnosis.minor_passes import minor_passes
 from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
-from triage.diagnosis.verdicts import AT_LIMIT, NOT_DIAGNOSED, verdicts
+from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT, verdicts
 from triage.ground.limiters import CONFIDENCE, code
 from triage.ground.method import LATEST
 from triage.ground.phrasing import as_written, plural
@@ -140,6 +140,9 @@ class Diagnoser:
         # counters of a range that holds others are of all of it: they say nothing of the little between those
         between = ~capture.leaf & (time < OWN_SHARE * np.nan_to_num(capture.duration_ns)) & (leaders.cause < 0)
         limiter[between], verdict[between & (verdict == AT_LIMIT)] = code("unknown"), NOT_DIAGNOSED
+        for w in [w for w, one in wholes.items() if w >= 0 and one.root >= 0 and leaders.cause[w] < 0]:
+            suspect = self.cause_index.is_suspect[wholes[w].causes.rows[wholes[w].root].rule[0]]
+            verdict[w] = SUSPECT if suspect else FIX
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture,

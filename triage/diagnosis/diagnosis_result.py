@@ -26,6 +26,12 @@ class Whole:
     capture: Capture
     causes: CauseTable
 
+    @property
+    def root(self) -> int:
+        """The root that saves most, -1 for none."""
+        roots = {c: float(row.likely[0]) for c, row in self.causes.rows.items() if row.root()[0]}
+        return max(roots, key=roots.__getitem__, default=-1)
+
 
 @dataclass(slots=True)
 class Part:
@@ -60,6 +66,10 @@ class Part:
     def whole(self) -> CauseTable:
         """The causes on the whole capture."""
         return self.wholes[-1].causes
+
+    def placed(self, w: int) -> int:
+        """The root among the causes of scope `frame` on a marker, -1 for none."""
+        return self.wholes[w].root if w >= 0 and w in self.wholes else -1
 
     @property
     def judged(self) -> Masks:

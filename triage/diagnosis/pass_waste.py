@@ -76,7 +76,7 @@ def _timed(capture: Capture, where: Masks) -> list[tuple[int, tuple[float, str]]
     own = np.nan_to_num(capture.self_ns)
     rows = np.flatnonzero(where & (own > 0))
     rows = rows[np.argsort(-own[rows], kind="stable")]
-    return [(i, (float(own[i]), f"“{_place(capture, i)}” ({show(float(own[i]), 'ns')})")) for i in rows.tolist()]
+    return [(int(i), (float(own[i]), f"“{_place(capture, int(i))}” ({show(float(own[i]), 'ns')})")) for i in rows]
 
 
 def _place(capture: Capture, i: int) -> str:

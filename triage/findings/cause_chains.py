@@ -90,7 +90,8 @@ class Causes:
         """Cause ids of a workload, its root first; consequences only where a finding is listed."""
         leader = int(self.d.parts[part].leaders.cause[w])
         if leader < 0:
-            return []
+            leader = self.d.parts[part].placed(w)
+            return [self.names[leader]] if leader >= 0 else []
         if w not in self.place[part]:
             return [self.names[leader]]
         return [self.names[c] for c in self._known(part).chain(leader, self.place[part][w])]

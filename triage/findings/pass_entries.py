@@ -91,8 +91,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
     moved = None if read is None or written is None else read + written
     saved = part.leaders.likely[rows] * own[rows]
     lead = _lead(part.leaders.cause[rows], saved)
-    if lead < 0 and p.marker in part.wholes:
-        lead = next((c for c, row in part.wholes[p.marker].causes.rows.items() if row.root()[0]), -1)
+    lead = part.placed(p.marker) if lead < 0 and not p.rest else lead
     cause = d.cause_index.names[lead] if lead >= 0 else None
     total = c.frame_ns
     return {
