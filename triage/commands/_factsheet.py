@@ -104,7 +104,9 @@ def unknown(path: str) -> str:
         f"  {_columns.printable(header)[:60]:60}" + (f" = {metric}" if metric else "")
         for header, metric in metrics.items()
     ]
-    out.append("To read it as a custom table, map the column of names (--map COLUMN=name) and what matters (--map 'COLUMN=gpu.time [ms]').")
+    out.append(
+        "To read it as a custom table, map the column of names (--map COLUMN=name) and what matters (--map 'COLUMN=gpu.time [ms]')."
+    )
     out += _columns.to_paste((header, _columns.guess(header)) for header, metric in metrics.items() if not metric)
     return "\n".join(out) + "\n"
 

@@ -44,7 +44,16 @@ class Columns:
 def agree(headers: Sequence[Header]) -> Columns:
     """Decide for one reading of each header, and for one header of each metric."""
     decided = {h.place: h for h in pick(headers)}
-    for rule in (_busy_units, _bare_threads, _unknown_units, _other_gpus, _lanes, _beside_sm, _warps_of_slots, _foreign_units):
+    for rule in (
+        _busy_units,
+        _bare_threads,
+        _unknown_units,
+        _other_gpus,
+        _lanes,
+        _beside_sm,
+        _warps_of_slots,
+        _foreign_units,
+    ):
         decided |= {h.place: h for h in rule(list(decided.values()))}
     return _one_of_each(decided.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
 
-_HOST_RE = re.compile(r"(?:^|[_ ])(?:host|cpu|api|ompt|runtime|driver|python|annotation|nvtx|roctx|ac2g)(?:[_ ]|$)", re.IGNORECASE)
+_HOST_RE = re.compile(
+    r"(?:^|[_ ])(?:host|cpu|api|ompt|runtime|driver|python|annotation|nvtx|roctx|ac2g)(?:[_ ]|$)", re.IGNORECASE
+)
 _GPU_RE = re.compile(r"kernel|gpu|dispatch|device|mem(?:cpy|set|ory)|copy", re.IGNORECASE)
 
 
-def column(headers: list[str]) -> int:
+def column(headers: Sequence[str]) -> int:
     """0-based column of categories, -1 for none."""
     return wide_table.find(headers, "category", "cat")
 

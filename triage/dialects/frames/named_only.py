@@ -38,7 +38,8 @@ def _kinds() -> tuple[_Kind, ...]:
     data = tomllib.loads(_FILE.read_text("utf-8"))
     hints = data["hints"]
     return tuple(
-        _Kind(re.compile(k["pattern"]), k["what"], hints.get(k["hint"], k["hint"]), k.get("score", 0.86)) for k in data["kinds"]
+        _Kind(re.compile(k["pattern"]), k["what"], hints.get(k["hint"], k["hint"]), k.get("score", 0.86))
+        for k in data["kinds"]
     )
 
 
@@ -56,7 +57,9 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """Always NotTriageable: what the file is, and what to record instead."""
     kind = _kind(source)
-    raise NotTriageable(f"{source.path}: {kind.what if kind else 'a sensor log'}", kind.hint if kind else _kinds()[0].hint)
+    raise NotTriageable(
+        f"{source.path}: {kind.what if kind else 'a sensor log'}", kind.hint if kind else _kinds()[0].hint
+    )
 
 
 def names() -> dict[str, list[str]]:

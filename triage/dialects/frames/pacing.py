@@ -144,7 +144,11 @@ def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[st
     if often["gpu"] >= HALF:
         longer = often["cpu"] > often["gpu"] and cpu > gpu
         both = f"bound by {cpu_name}, and the GPU" if longer else f"GPU-bound, and {cpu_name}"
-        verdict = f"{both} is busy {'nearly ' if longer else ''}as long: shorten both" if often["cpu"] >= HALF else "GPU-bound"
+        verdict = (
+            f"{both} is busy {'nearly ' if longer else ''}as long: shorten both"
+            if often["cpu"] >= HALF
+            else "GPU-bound"
+        )
     elif often["cpu"] >= HALF:
         verdict = f"CPU-bound, {cpu_name}" if "cpu" in who else "CPU-bound"
     else:

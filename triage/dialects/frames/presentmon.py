@@ -173,7 +173,10 @@ def _drop_untracked(table: Table, judged: Masks) -> None:
     none = int((column.values[judged] == 0).sum())
     for metric in _TRACKED:
         table.columns.pop(metric, None)
-    table.remark("no-times", f"{column.header} is 0 in {none} of {plural(int(judged.sum()), 'frame')}: the GPU was not tracked; {_TRACK}")
+    table.remark(
+        "no-times",
+        f"{column.header} is 0 in {none} of {plural(int(judged.sum()), 'frame')}: the GPU was not tracked; {_TRACK}",
+    )
 
 
 def _say_gaps(table: Table, judged: Masks) -> None:

@@ -22,7 +22,9 @@ _HEAD_RE = re.compile(r'\A\s*\[.{0,4000}?"averageMs"\s*:', re.DOTALL)
 _LOG_RE = re.compile(r"=== Profile \((\d+) iterations ?\) ===")
 # TensorRT 8 prints the layer last, 10 first: total, mean and median time, share
 _FIGURES = r"[\d.]+\s+(?P<time>[\d.]+)\s+[\d.]+\s+[\d.]+"
-_LAYER_RE = re.compile(rf"\[I\]\s+(?:{_FIGURES}\s+(?P<name>\S.*?)|(?P<first>\S.*?)\s+{_FIGURES.replace('time', 'mean')})\s*$")
+_LAYER_RE = re.compile(
+    rf"\[I\]\s+(?:{_FIGURES}\s+(?P<name>\S.*?)|(?P<first>\S.*?)\s+{_FIGURES.replace('time', 'mean')})\s*$"
+)
 ROW = "layer"
 
 

@@ -132,7 +132,9 @@ def _say_left_out(source: Source, table: Table, found: list[nsys.ReportTable]) -
     spent = float(np.nansum(nsys.time(source, nsys.read(source, moved, [time], []), moved, time).values))
     kernels = float(np.nansum(table.columns["gpu.time"].values)) if "gpu.time" in table.columns else 0.0
     longer = f", {spent / kernels:,.0f} times as long as the kernels" if 1.5 * kernels < spent and kernels else ""
-    table.remark("copies", f"memory operations in the same file take {show(spent, 'ns')}{longer}; they are not in the total")
+    table.remark(
+        "copies", f"memory operations in the same file take {show(spent, 'ns')}{longer}; they are not in the total"
+    )
 
 
 def _kinds(labels: Names, report: str) -> Names:

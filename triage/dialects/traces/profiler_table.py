@@ -55,7 +55,9 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel, or per operator where kernels are not listed; raises NotTriageable without GPU times."""
     printed = _parse(source)
     own, calls = f"Self {printed.device}", "# of Calls"
-    by_share = bool(printed.device and printed.rows) and own not in printed.rows[0][1] and _enter_times(source, printed, own)
+    by_share = (
+        bool(printed.device and printed.rows) and own not in printed.rows[0][1] and _enter_times(source, printed, own)
+    )
     rows = [(n, row) for n, row in printed.rows if _ns(row.get(own, "")) > 0 and not _STEP_RE.match(row["Name"])]
     if not rows:
         what = "without GPU times" if printed.device or "CUDA" in source.head_text else "of the CPU alone"
@@ -96,7 +98,10 @@ def _parse(source: Source) -> _Printed:
             row = re.split(r"\s{2,}", line.strip())
             if not headers:
                 headers = ["# of Calls" if h == "Number of Calls" else h for h in row]
-                device = next((m for h in headers if (m := _SELF_RE.fullmatch(h) or _SHARE_RE.fullmatch(h)) and "Mem" not in h), None)
+                device = next(
+                    (m for h in headers if (m := _SELF_RE.fullmatch(h) or _SHARE_RE.fullmatch(h)) and "Mem" not in h),
+                    None,
+                )
                 printed.device = device[1] if device else ""
             elif len(row) >= len(headers):  # a name may hold blanks
                 row = ["  ".join(row[: len(row) - len(headers) + 1]), *row[len(row) - len(headers) + 1 :]]
