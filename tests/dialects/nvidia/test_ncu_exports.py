@@ -305,8 +305,8 @@ def test_columns_kept_by_a_script_without_ids() -> None:
 
 
 def test_foreign_counters_in_the_long_layout_keep_their_launches() -> None:
-    table = read(long(("0/1", "SQ_INSTS_SOMETHING", "inst", "5"), ("1/1", "SQ_INSTS_SOMETHING", "inst", "6")))
-    assert len(table) == 2 and not table.columns and "SQ_INSTS_SOMETHING" in table.unmapped
+    table = read(long(("0/1", "OWN_INSTS_SOMETHING", "inst", "5"), ("1/1", "OWN_INSTS_SOMETHING", "inst", "6")))
+    assert len(table) == 2 and not table.columns and "OWN_INSTS_SOMETHING" in table.unmapped
 
 
 def test_branch_ratio_is_a_fraction_called_percent() -> None:

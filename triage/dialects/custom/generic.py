@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from triage import schema
+from triage.capture.arrays import Floats
 from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
@@ -21,10 +22,11 @@ from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe
 from triage.dialects.custom.place import place
 from triage.dialects.custom.say import by_name, say, with_unit_row, worded
-from triage.dialects.tables import device_name, wide_table
+from triage.dialects.tables import device_name, kernel_sums, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
 
+SAME_RATIO = 0.01  # between rounded percentages and their times
 NAME = "generic"
 TITLE = "Custom table, one row per workload"
 CAPTURE = "Write a CSV with a `name` column and one column per metric; headers are canonical ids or aliases, units in brackets. `triage facts FILE` shows how each column was read."
@@ -77,6 +79,7 @@ def read(source: Source, options: Options) -> Table:
     _require_any(columns, source, headers)
     _refuse_list(source, evidence, named="device" in roles and schema.normal(headers[roles["device"]]) == "gpu")
     place(table, evidence, wide, roles, headers)
+    _say_missing(table, wide.numbers.get(_share_column(headers)))
     table.collect, asked_for = metric_tables.asking(headers, columns.used)
     if "name" in roles and schema.normal(headers[roles["name"]]) in ("kernel", "kernel name"):
         table.tells["work"] = "compute"
@@ -108,16 +111,10 @@ def _values(
     """The cells of the columns that are read. Raises BadCapture without rows or numbers."""
     stages = (h for more in columns.stages.values() for h in more)
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
-    wide = wide_table.read(
-        source,
-        line,
-        len(headers),
-        numeric,
-        [*roles.values(), *([c] if (c := host_rows.column(headers)) >= 0 else [])],
-        decimal=options.decimal,
-        skip=unit_row,
-    )
-    if not any(np.isfinite(v).any() for v in wide.numbers.values()):
+    texts = [c for c in (*roles.values(), host_rows.column(headers)) if c >= 0]
+    also = [c for c in (_share_column(headers),) if c >= 0 and c not in texts and numeric]
+    wide = wide_table.read(source, line, len(headers), [*numeric, *also], texts, decimal=options.decimal, skip=unit_row)
+    if not any(np.isfinite(wide.numbers[c]).any() for c in numeric):
         # a single record that ends before its first number is a cut file, not a workload without metrics
         row = cells(source.head_lines[line], source.delimiter) if len(source.head_lines) > line else []
         where = f"{source.path}:{line + 1}"
@@ -126,6 +123,20 @@ def _values(
         seen = next((f" ({row[c].strip()[:40]!r} in {headers[c]})" for c in numeric if c < len(row)), "")
         raise BadCapture(f"{where}: no numeric cells{seen}", "check the column, or export again")
     return wide
+
+
+def _share_column(headers: Sequence[str]) -> int:
+    """0-based column of percentages of the time, -1 for none."""
+    return wide_table.find(headers, "percentage", "percent", "time (%)", "time(%)", "time %", "pct")
+
+
+def _say_missing(table: Table, shares: Floats | None) -> None:
+    """Remark where percentages of the time, as their ratio to the times shows, leave out rows."""
+    if shares is None or "gpu.time" not in table.columns:
+        return
+    ratio = shares / table.columns["gpu.time"].values
+    if len(ratio) > 1 and np.ptp(ratio) <= SAME_RATIO * np.abs(ratio).max():
+        kernel_sums.say_missing(table, shares)
 
 
 def _require_any(columns: Columns, source: Source, headers: Sequence[str]) -> None:

@@ -111,7 +111,7 @@ def roles(source: Source, line: int, headers: list[str], mapping: Mapping[str, s
     if chosen := [c for h, to in mapping.items() if to == ROW_NAME and (c := wide_table.find(headers, h)) >= 0]:
         known = {role: c for role, c in known.items() if c != chosen[0]} | {"name": chosen[0]}
     layout = _Layout(headers, [row for row in rows if any(row)], known)
-    for rule in (_find_device, _find_name, _find_parents):
+    for rule in (_find_device, *(() if chosen else (_find_name,)), _find_parents):
         rule(layout)
     return layout.roles
 

@@ -13,7 +13,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "frame-csv"
-SIGN = ("frame",)
+SIGN = ("frame_time", "frametime", "frame time", "frame_lat", "frame lat", "frame_dur", "frame dur")
 TELLS = {"work": "graphics"}
 TITLE = "Frame times of an engine's own log (CSV: frame, frame time)"
 CAPTURE = "Write a CSV with the number of each frame and its time, the unit in the header: `frame,frame_time_ms`."

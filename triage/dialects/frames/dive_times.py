@@ -15,7 +15,7 @@ from triage.dialects.tables import text_rows
 from triage.ground.errors import BadCapture
 
 NAME = "dive-times"
-SIGN = ("commandbuffer", "type,id,mean")
+SIGN = ("commandbuffer",)
 TELLS = {"work": "graphics", "api": "vulkan"}
 TITLE = "Dive GPU times (gpu_time.csv)"
 CAPTURE = "`dive_client_cli` with GPU time writes `gpu_time.csv`: mean and median time of each command buffer and render pass."
