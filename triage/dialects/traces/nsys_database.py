@@ -73,6 +73,7 @@ class Work:
             return np.full(len(self), default, dtype=np.int64)
         return np.where(found == MISSING, default, found)
 
+
 _VISIBLE_RE = re.compile(r"\bNVIDIA_VISIBLE_DEVICES=(GPU-[0-9a-f-]+(?:,GPU-[0-9a-f-]+)*)")
 
 
@@ -341,7 +342,7 @@ class Export:
     def versions(self) -> dict[str, str]:
         """The driver's version, and the UUIDs of the GPUs, of those that the process could see where the table of GPUs is missing."""
         db = self.database
-        said = dict(db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"]))
+        said = {name: value for name, value, *_ in db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"])}
         uuids = [u for (u,) in db.texts(db.table("TARGET_INFO_GPU"), ["uuid"])]
         seen = _VISIBLE_RE.search(said.get("DeviceEnvironment", ""))
         uuids = [u.removeprefix("GPU-") for u in uuids or (seen[1].split(",") if seen else [])]

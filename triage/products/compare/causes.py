@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
-from triage.ground.phrasing import percent
+from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.waterfall import added, ends, titles, unequal_work
 from triage.products.noise import FASTER, SLOWER
@@ -49,7 +49,9 @@ def causes(doc: Comparison) -> list[Cause]:
     idle, copies = rows.get("idle", 0.0), rows.get("exposed copies", 0.0)
     reasons = sorted((w for w in rows if w.startswith(IDLE) and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
     why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= LEAST)
-    own = [(u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]]
+    own: list[tuple[str, tuple[float | None, float | None]]] = [
+        (u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]
+    ]
     own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
     talk = sum((a or 0.0) * scale - (b or 0.0) for name, (b, a) in own if is_collective(name))
     parts = [Cause("idle time", idle, why), Cause("communication", talk), Cause("exposed copies", copies)]
@@ -58,9 +60,13 @@ def causes(doc: Comparison) -> list[Cause]:
 
 
 def _workload(doc: Comparison, whole: float) -> str:
-    """The workload that adds most, where it adds at least half of the change of the frame."""
-    if len(doc["pairs"]) < 2 or doc["work"]["unequal"]:
+    """The workload that adds most, where it adds at least half of the change of the frame; of a single one what was found and is gone."""
+    if doc["work"]["unequal"] or not doc["pairs"]:
         return ""
+    if doc["totals"]["pairs"] == 1:
+        pair = doc["pairs"][0]
+        some, word = (pair["new"], "found now") if whole > 0 else (pair["fixed"], "gone")
+        return f"{first_of([lower_first(doc['rules'][r]['title']) for r in some], NAMED)} {word}" if some else ""
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
     if adds[most] / whole < CHIEF:

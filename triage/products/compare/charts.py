@@ -57,8 +57,8 @@ def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
             f'<span title="{escape(short(name, 300))}">{escape(label)}</span>'
             f'<svg width="100%" height="18" aria-hidden="true" focusable="false"><rect class="p-{look or "before"}" {at}/>{hatch}</svg><b>{text}</b>'
         )
-    scale = f"Scale: {time(low) if low else '0'} to {time(max(sums))}."
-    return Markup(f'<div class="waterfall">{"".join(out)}</div><p class="soft">{scale}</p>')
+    scale = f"The bars begin at {time(low)}, not at 0." if low else ""
+    return Markup(f'<p class="soft">{scale}</p><div class="waterfall">{"".join(out)}</div>')
 
 
 def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float, str]]:
@@ -92,7 +92,11 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
     name, outside = look(p["verdict"]), abs(middle) > reach
     band = f'<rect class="d-band" x="{number(at(-margin))}%" y="1" width="{number(at(margin) - at(-margin))}%" height="18"/>'
     # between single runs nothing measured an interval
-    line = "" if not p["measured"] else f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
+    line = (
+        ""
+        if not p["measured"]
+        else f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
+    )
     zero = '<line class="d-zero" x1="50%" x2="50%" y1="1" y2="19"/>'
     if outside:
         side = "‹" if middle < 0 else "›"

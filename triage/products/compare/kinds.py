@@ -18,8 +18,8 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.products.compare.comparability import UUID, other_gpus
 from triage.products.compare.compare_result import Judged, Kind, Work
-from triage.products.compare.match import Pairs
 from triage.products.compare.item import SHAPE
+from triage.products.compare.match import Pairs
 from triage.products.compare.side import Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed
 from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
@@ -77,7 +77,9 @@ def kinds(
     if done["unequal"]:
         # copies of other sizes take other times
         log[[sides[1].who[i].kind == "copy" for i in pairs.after.tolist()]] = np.nan
-    weight, later = (np.nan_to_num(s.times.middle[at]) for s, at in zip(sides, (pairs.before, pairs.after), strict=True))
+    weight, later = (
+        np.nan_to_num(s.times.middle[at]) for s, at in zip(sides, (pairs.before, pairs.after), strict=True)
+    )
     # what is no part of the time decides nothing, however its own time changed
     log[np.maximum(weight, later) < TRIFLE * max(weight.sum(), later.sum())] = np.nan
     changed = verdicts.are(FASTER) | verdicts.are(SLOWER)

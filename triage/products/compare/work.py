@@ -16,9 +16,9 @@ from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.document.numbers import number
 from triage.ground.columns import is_column
 from triage.products.compare.compare_result import Rate, Row, Work, row
+from triage.products.compare.item import SHAPE
 from triage.products.compare.iterations import Iterations, iterations
 from triage.products.compare.match import Pairs
-from triage.products.compare.item import SHAPE
 from triage.products.compare.side import Side
 from triage.products.compare.verdict import Limits, Verdicts, judge, steady
 from triage.rendering.phrases import time
