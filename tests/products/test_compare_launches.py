@@ -24,7 +24,9 @@ def mixed(path: Path, wide: float) -> tuple[Path, str]:
     with sqlite3.connect(path) as db:
         most = f"select demangledName, count(*) from {KERNELS} group by 1 order by 2 desc limit 1"
         name, count = db.execute(most).fetchone()
-        rows = [r for (r,) in db.execute(f"select rowid from {KERNELS} where demangledName = ? order by start", (name,))]
+        rows = [
+            r for (r,) in db.execute(f"select rowid from {KERNELS} where demangledName = ? order by start", (name,))
+        ]
         for i, row in enumerate(rows):
             grid, ns = ((64, 1), 1_000) if i < wide * count else ((1, 64), 4_000)
             db.execute(f"update {KERNELS} set gridX = ?, gridY = ?, end = start + ? where rowid = ?", (*grid, ns, row))
