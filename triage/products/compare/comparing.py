@@ -19,6 +19,7 @@ from triage.capture.capture import SEP
 from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.numbers import number
+from triage.ground.phrasing import plural
 from triage.ground.terminology import localize, names_of, speaking
 from triage.ground.units import display
 from triage.inference.rule_context import gpu_facts, setting
@@ -292,7 +293,7 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
     word = change(judged)
     if median(b.calls) != median(a.calls):
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
-        word = f"per call {word}; {median(b.calls):g} calls before, {median(a.calls):g} after, total {whole}"
+        word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
     # excused only where it got faster
     told = [
         c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")
