@@ -38,12 +38,12 @@ from triage.products.compare.compare_result import (
 from triage.products.compare.explanations import Move, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
-from triage.products.compare.launches import launches
 from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
 from triage.products.compare.predictions import eased, promised
 from triage.products.compare.side import Side, fold
 from triage.products.compare.timeline_changes import timeline
+from triage.products.compare.timeline_launches import launches
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
 from triage.products.compare.work import equal, work
 from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
