@@ -136,7 +136,7 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
 def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
     doc = compare(diagnosis(TRACE), diagnosis(TRACE))
     kernels = {"what": "kernels", "unit": "count", "before": 100.0, "after": 80.0, "ratio": 0.8}
-    loop = {"unit": "step", "kernels": 0, "judged": doc["frame"], "outliers": []}
+    loop = {"unit": "step", "kernels": 0, "device": "", "judged": doc["frame"], "outliers": []}
     work = {**doc["work"], "rows": [kernels], "what": "kernels", "ratio": 0.8, "unequal": True, "per_iteration": loop}
     less = {**doc, "work": work}
     longest = max(p["own_ns"][1] or 0.0 for p in doc["pairs"])

@@ -87,4 +87,4 @@ def test_a_trend_for_dashboards_and_its_drawing() -> None:
     drawn = history_chart.chart(points, moved)  # type: ignore[arg-type]
     assert [label for _, label in drawn["marks"]] == ["1 ms", "1.5 ms", "2 ms", "2.5 ms"]
     assert [label for _, label in drawn["names"]] == ["c0", "c1", "v1"]
-    assert drawn["steps"][0][1:] == ("slower", "2x Spills") and [len(d[1]) for d in drawn["dots"]] == [2, 2, 2]
+    assert drawn["steps"][0][2:] == ("slower", "2x Spills") and [len(d[1]) for d in drawn["dots"]] == [2, 2, 2]

@@ -119,17 +119,16 @@ def _span(doc: Result, item: str) -> str:
 
 
 def counted(doc: Result, item: str) -> str:
-    """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels and 12 memory operations`."""
-    works = doc["frame"]["workloads"]
-    if item != "kernel":
-        return plural(works, item)
-    calls, kinds = [int(n or 1) for n in column(doc["workloads"], "calls")], column(doc["workloads"], "kind")
-    copied = [n for n, kind in zip(calls, kinds, strict=True) if kind == "copy"]
-    names, launches = plural(works - len(copied), item), sum(calls) - sum(copied)
-    if launches > works - len(copied):
-        names = f"{plural(launches, 'launch')} of {names}"
-    copies = plural(sum(copied), "memory operation")
-    return names if not copied else f"{names} and {copies}" if launches else copies
+    """`76 markers`; of kernels their launches too: `40,605 launches of 175 kernels, 85 copies`."""
+    works = doc["workloads"]
+    copied = [kind == "copy" and item == "kernel" for kind in column(works, "kind")]
+    calls = [int(n or 1) for n in column(works, "calls")]
+    copies, count = sum(n for n, copy in zip(calls, copied, strict=True) if copy), len(copied) - sum(copied)
+    names, launched = plural(count, item), sum(calls) - copies
+    if item == "kernel" and launched > count:
+        names = f"{plural(launched, 'launch')} of {names}"
+    more = f"{copies:,} {'copy or fill' if copies == 1 else 'copies and fills'}" if copies else ""
+    return ", ".join(filter(None, [names if count or not copies else "", more]))
 
 
 def _busy(t: TimelineEntry) -> str:

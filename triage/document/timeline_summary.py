@@ -11,6 +11,9 @@ from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
 from triage.ground.gap_reasons import GAP_WORDS
 
 MAX_GAPS = 10
+MIN_GAP_SHARE = (
+    1e-4  # heuristic: part of the trace below which no gap is listed, such as the nanoseconds inside a graph
+)
 
 
 class IdleEntry(TypedDict):
@@ -62,7 +65,12 @@ def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEn
     for d in devices.values():
         blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]} or {"unknown": d["idle_ns"]})
     span, busy = sum(d["span_ns"] for d in devices.values()), sum(d["busy_ns"] for d in devices.values())
-    gaps: list[DeviceGap] = [{**g, "device": key} for key, d in devices.items() for g in d["longest_gaps"]]
+    gaps: list[DeviceGap] = [
+        {**g, "device": key}
+        for key, d in devices.items()
+        for g in d["longest_gaps"]
+        if g["length_ns"] >= MIN_GAP_SHARE * length(d)
+    ]
     return {
         "span_ns": span,
         "busy_ns": busy,

@@ -20,12 +20,13 @@ class GapClassEntry(TypedDict):
 
 
 class GapEntry(TypedDict):
-    """One stretch of idle time. cause: the class to which most of it goes, which is cause_ns."""
+    """One stretch of idle time. cause: the class to which most of it goes, which is cause_ns. loading_ns: waits for a data loader."""
 
     start_ns: int
     length_ns: int
     cause: GapCause
     cause_ns: int
+    loading_ns: int
     led_by: GapCause
     call: str | None
     before: str

@@ -11,7 +11,7 @@ from triage.document.numbers import number
 from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
 
 if TYPE_CHECKING:
-    from triage.capture.trace_nouns import DeviceTimeline, Gap
+    from triage.capture.trace_nouns import DeviceTimeline, Gap, Trace
 
 
 def timelines(parts: Sequence[Part]) -> dict[str, DeviceEntry] | None:
@@ -150,6 +150,14 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
     }
 
 
+def _loading(g: Gap, trace: Trace) -> int:
+    """Time of a gap in which the host waited for its data loader."""
+    if trace.loading is None:
+        return 0
+    starts, ends = (x.clip(g.start, g.end) for x in trace.loading)
+    return min(int((ends - starts).sum()), g.end - g.start)
+
+
 def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
     table, trace = part.capture.table, part.capture.table.trace
     assert trace is not None
@@ -163,6 +171,7 @@ def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
         "length_ns": g.end - g.start,
         "cause": g.cause,
         "cause_ns": g.cause_ns,
+        "loading_ns": _loading(g, trace),
         "led_by": g.led_by,
         "call": g.call or None,
         "before": names[0],

@@ -222,12 +222,14 @@ def parse_glued(text: str, style: Style = "us") -> tuple[float | None, str]:
 _SCALES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
-def _three(value: float) -> str:
-    """Three significant digits, never in powers of ten."""
-    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+def _rounded(value: float, digits: int) -> str:
+    """Significant digits, never in powers of ten; of more than three, zeros at the end as well."""
+    if abs(value) >= 999.5:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if digits <= 3 else f"{value:#.{digits}g}".rstrip(".")
 
 
-def show(value: float, unit: str) -> str:
+def show(value: float, unit: str, digits: int = 3) -> str:
     """A canonical value as people read it: 0.472 ratio -> `47.2 %`, 1.23e6 ns -> `1.23 ms`, NaN -> `not measured`."""
     if value != value:
         return "not measured"
@@ -246,8 +248,8 @@ def show(value: float, unit: str) -> str:
         base, steps = scales[unit]
         for name, size in steps:
             if abs(value) >= 0.9995 * size:  # what would round to 1,000 of the smaller unit
-                return f"{_three(value / size)} {name if unit == 'ns' else name + base}"
-        return f"{_three(value)} {base}"
+                return f"{_rounded(value / size, digits)} {name if unit == 'ns' else name + base}"
+        return f"{_rounded(value, digits)} {base}"
     whole = abs(value) < 1e15 and (value == int(value) or abs(value) >= 1e4)
     text = f"{value:,.0f}" if whole else f"{value:,.4g}"
     return text + (" cycles" if unit == "cycle" else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from triage.document.entries import PassEntry
 from triage.ground.limiters import BY_ID
@@ -26,6 +27,11 @@ def count(value: float | None) -> str:
             scaled = value / (1e3 if unit == " k" else size)
             return f"{scaled:.1f}{unit}" if scaled < 100 else f"{scaled:.0f}{unit}"
     return f"{value:,.0f}"
+
+
+def _drawn(p: PassEntry, value: float | None) -> str:
+    """A count of what draws make; "" for the 0 of a pass of dispatches alone."""
+    return "" if not value and p["dispatches"] and not p["draws"] else count(value)
 
 
 def _ratio(value: float | None) -> str:
@@ -67,9 +73,9 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     (HEADS.share, True, lambda p: percent(p["share"])),
     ("Draws", True, lambda p: count(p["draws"])),
     ("Dispatches", True, lambda p: count(p["dispatches"])),
-    ("Primitives in", True, lambda p: count(p["primitives_in"])),
-    ("Primitives out", True, lambda p: count(p["primitives"])),
-    ("Pixels", True, lambda p: count(p["pixels"] if p["pixels"] is not None else p["pixel_invocations"])),
+    ("Primitives in", True, lambda p: _drawn(p, p["primitives_in"])),
+    ("Primitives out", True, lambda p: _drawn(p, p["primitives"])),
+    ("Pixels", True, lambda p: _drawn(p, p["pixels"] if p["pixels"] is not None else p["pixel_invocations"])),
     ("Layers", True, _layers),
     ("Px/prim", True, lambda p: _ratio(p["pixels_per_primitive"])),
     ("Bytes moved", True, _moved),
@@ -87,6 +93,16 @@ _NARROW_COLUMNS = (
 _NARROWEST_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.root_cause)  # below NARROW
 NARROW = 72
 _FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cause, HEADS.saves)
+
+
+def decisive_first(table: TextTable) -> TextTable:
+    """The columns of limiter, root cause and saving beside the time, under short heads: a narrow window cuts the details."""
+    order = sorted(range(len(table.headers)), key=lambda i: table.headers[i][0] not in _FIXED_COLUMNS)
+    return replace(
+        table,
+        headers=[(_SHORTER.get(text, text), right) for text, right in (table.headers[i] for i in order)],
+        rows=[[row[i] for i in order] for row in table.rows],
+    )
 
 
 def pass_table(

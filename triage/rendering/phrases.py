@@ -31,9 +31,9 @@ from triage.rendering.escape import clean, distinct, short
 from triage.rendering.labels import HEADS
 
 
-def time(ns: float | None) -> str:
+def time(ns: float | None, digits: int = 3) -> str:
     """`3.24 ms`, or a dash."""
-    return "–" if ns is None else show(ns, "ns")
+    return "–" if ns is None else show(ns, "ns", digits)
 
 
 def number(value: float | None, unit: str) -> str:

@@ -22,6 +22,8 @@ def gap_reason(g: GapEntry) -> str:
     name = GAP_WORDS[g["cause"]].name
     if g["led_by"] == "queued" and g["cause"] == "unknown":
         name += ", earlier work may have run"
+    if g["cause"] == "host" and g["loading_ns"] >= g["cause_ns"] / 2:
+        name += " in the data loader"
     return name if g["cause_ns"] >= WHOLE_GAP * g["length_ns"] else f"{name} ({time(g['cause_ns'])} of it)"
 
 

@@ -342,7 +342,7 @@ class Export:
     def versions(self) -> dict[str, str]:
         """The driver's version, and the UUIDs of the GPUs, of those that the process could see where the table of GPUs is missing."""
         db = self.database
-        said = dict(db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"]))
+        said = {name: value for name, value, *_ in db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"])}
         uuids = [u for (u,) in db.texts(db.table("TARGET_INFO_GPU"), ["uuid"])]
         seen = _VISIBLE_RE.search(said.get("DeviceEnvironment", ""))
         uuids = [u.removeprefix("GPU-") for u in uuids or (seen[1].split(",") if seen else [])]

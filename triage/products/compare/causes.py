@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
-from triage.ground.phrasing import percent
+from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.waterfall import added, ends, titles, unequal_work
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
 
-NAMED, LEAST = 2, 0.1  # parts that a sentence names, and the least share of the change they have
-CHIEF = 0.5  # share of the change from which on one workload is the cause that is named
+NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
+MIN_CHIEF_SHARE = 0.5  # share of the change from which on one workload is the cause that is named
 IDLE = "idle: "
 
 
@@ -36,7 +36,7 @@ def cause(doc: Comparison, verdict: str) -> str:
         return _workload(doc, whole)
     if doc["work"]["unequal"] and not unequal_work(doc):
         return ""  # nothing says how much of it is of as much work
-    parts = [c for c in causes(doc) if c.adds_ns / whole >= LEAST]
+    parts = [c for c in causes(doc) if c.adds_ns / whole >= MIN_CAUSE_SHARE]
     named = [f"{percent(c.adds_ns / whole)} of it {c.name}{f' ({c.of})' if c.of else ''}" for c in parts[:NAMED]]
     return ", ".join(named)
 
@@ -48,8 +48,10 @@ def causes(doc: Comparison) -> list[Cause]:
     rows = {r["what"]: (r["after"] or 0.0) * scale - (r["before"] or 0.0) for r in doc["timeline"] if r["unit"] == "ns"}
     idle, copies = rows.get("idle", 0.0), rows.get("exposed copies", 0.0)
     reasons = sorted((w for w in rows if w.startswith(IDLE) and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
-    why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= LEAST)
-    own = [(u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]]
+    why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= MIN_CAUSE_SHARE)
+    own: list[tuple[str, tuple[float | None, float | None]]] = [
+        (u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]
+    ]
     own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
     talk = sum((a or 0.0) * scale - (b or 0.0) for name, (b, a) in own if is_collective(name))
     parts = [Cause("idle time", idle, why), Cause("communication", talk), Cause("exposed copies", copies)]
@@ -58,11 +60,15 @@ def causes(doc: Comparison) -> list[Cause]:
 
 
 def _workload(doc: Comparison, whole: float) -> str:
-    """The workload that adds most, where it adds at least half of the change of the frame."""
-    if len(doc["pairs"]) < 2 or doc["work"]["unequal"]:
+    """The workload that adds most, where it adds at least half of the change of the frame; of a single one what was found and is gone."""
+    if doc["work"]["unequal"] or not doc["pairs"]:
         return ""
+    if doc["totals"]["pairs"] == 1:
+        pair = doc["pairs"][0]
+        some, word = (pair["new"], "found now") if whole > 0 else (pair["fixed"], "gone")
+        return f"{first_of([lower_first(doc['rules'][r]['title']) for r in some], NAMED)} {word}" if some else ""
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
-    if adds[most] / whole < CHIEF:
+    if adds[most] / whole < MIN_CHIEF_SHARE:
         return ""
     return f"mostly {short(titles(doc['pairs'])[most], 40)} ({added(adds[most])})"

@@ -57,8 +57,8 @@ def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
             f'<span title="{escape(short(name, 300))}">{escape(label)}</span>'
             f'<svg width="100%" height="18" aria-hidden="true" focusable="false"><rect class="p-{look or "before"}" {at}/>{hatch}</svg><b>{text}</b>'
         )
-    scale = f"Scale: {time(low) if low else '0'} to {time(max(sums))}."
-    return Markup(f'<div class="waterfall">{"".join(out)}</div><p class="soft">{scale}</p>')
+    scale = f"The bars begin at {time(low)}, not at 0." if low else ""
+    return Markup(f'<p class="soft">{scale}</p><div class="waterfall">{"".join(out)}</div>')
 
 
 def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float, str]]:

@@ -29,6 +29,7 @@ from triage.rendering.labels import AS_DATA
 from triage.rendering.phrases import number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
+KERNEL = "kernel "  # before the names of rows of a timeline
 DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change; the page lists all
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
@@ -79,7 +80,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
     for p, title in zip(listed, distinct([p["where"] for p in listed], 80), strict=True):
         p["title"] = title
     done = unequal_work(doc)
-    fall = steps(doc, "idle and overlap" if doc["timeline"] else "outside")
+    fall = steps(doc, "overlap" if doc["timeline"] else "outside")
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
@@ -90,7 +91,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched": doc["unmatched"][:shown],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
-        "strip": [_figure(r, done, 25 if form == "terminal" else 70) for r in doc["timeline"]],
+        "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70),
         "headline": _filled(
             f"{' '.join([verdict_word(verdict(doc)).capitalize(), *filter(None, [once(doc)])])}: {headline(doc)}", form
         )
@@ -155,7 +156,7 @@ def _packed(
     return {
         "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": _band(doc), "scale": scale,
         "heads": AS_DATA, "verdicts": verdicts, "words": list(map(verdict_word, verdicts)), "verdict": [verdicts.index(p["verdict"]) for p in listed],
-        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct([p["where"].removeprefix(" / ".join(p["path"])).removeprefix(" / ") for p in listed], 48), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
+        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct([p["where"].removeprefix(" / ".join(p["path"])).removeprefix(" / ") for p in listed], 36), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
         "measured": [p["measured"] for p in listed], "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
@@ -168,12 +169,16 @@ def _told(p: dict[str, Any]) -> bool:
     return any(p[k] for k in ("shown", "predicted", "outcomes", "remarks"))
 
 
-def _figure(r: Row, done: Row | None, room: int) -> dict[str, str]:
-    """A row of two timelines in words, after for as much work as before (done). room: characters of a kernel's name."""
+def _strip(rows: Sequence[Row], done: Row | None, room: int) -> list[dict[str, str]]:
+    """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name."""
+    kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
+    names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"{KERNEL}{n}" for n in distinct(kernels, room)]
+    return [_figure(r, name, done) for r, name in zip(rows, names, strict=True)]
+
+
+def _figure(r: Row, what: str, done: Row | None) -> dict[str, str]:
     if done and done["ratio"] and r["what"] != done["what"]:
         r = row(r["what"], r["unit"], r["before"] or 0.0, (r["after"] or 0.0) / done["ratio"])
-    word, space, name = r["what"].partition("kernel ")
-    what = r["what"] if word else f"kernel {short(name, room)}" if space else r["what"]
     change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
     return {"what": what, "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 

@@ -19,6 +19,7 @@ from triage.capture.capture import SEP
 from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.document.numbers import number
+from triage.ground.phrasing import plural
 from triage.ground.terminology import localize, names_of, speaking
 from triage.ground.units import display
 from triage.inference.rule_context import gpu_facts, setting
@@ -37,12 +38,12 @@ from triage.products.compare.compare_result import (
 from triage.products.compare.explanations import Move, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
-from triage.products.compare.launches import launches
 from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
 from triage.products.compare.predictions import eased, promised
 from triage.products.compare.side import Side, fold
 from triage.products.compare.timeline_changes import timeline
+from triage.products.compare.timeline_launches import launches
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
 from triage.products.compare.work import equal, work
 from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
@@ -292,7 +293,7 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
     word = change(judged)
     if median(b.calls) != median(a.calls):
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
-        word = f"per call {word}; {median(b.calls):g} calls before, {median(a.calls):g} after, total {whole}"
+        word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
     # excused only where it got faster
     told = [
         c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")

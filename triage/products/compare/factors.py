@@ -104,9 +104,8 @@ def _lead(metric: str, ratio: float, b: Item, a: Item) -> str:
     if not stall or abs(waits[stall]) < STALL or (waits[stall] < 0) != (ratio < 1):
         return f"mostly {name}: {moved}"
     words = stall.removeprefix("stall.").replace("_", " ")
-    fell = "fell" if ratio < 1 else "rose"
     shares = f"{_shown(median(b.factors[stall]), 'ratio')} -> {_shown(median(a.factors[stall]), 'ratio')}"
-    return f"mostly {name}: {moved}; of the stalls, {words} {fell} most, {shares}"
+    return f"mostly {name}: {moved}; the stall that changed most: {words} stalls {shares}"
 
 
 def _times(ratio: float) -> str:

@@ -63,7 +63,7 @@ def _sequences(trace: Trace) -> Iterations | None:
     # what runs once per sequence marks its start, wherever kernels were left out or added
     anchor = next((n for n, k in Counter(name.tolist()).items() if abs(k - len(name) / period) < 1), None)
     times = np.diff(ops.start[rows[name == anchor]]).astype(np.float64).tolist()
-    device = trace.devices[int(ops.device[rows[0]])][0] if len(trace.devices) > 1 else ""
+    device = trace.devices[int(ops.device[rows[0]])][0] if len(np.unique(ops.device)) > 1 else ""
     return Iterations("sequence", times, period, device) if len(times) >= MIN_REPEATS - 1 else None
 
 

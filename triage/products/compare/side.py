@@ -16,7 +16,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.outcomes import Outcomes
 from triage.products.compare import factors
 from triage.products.compare.item import ABSENT, FIRED, SHAPE, UNTOLD, Item, Who
-from triage.products.compare.launches import Launches, each
+from triage.products.compare.timeline_launches import Launches, each
 from triage.products.noise import Repeats
 
 

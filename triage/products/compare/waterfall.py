@@ -68,6 +68,10 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
     if more := named[STEPS:]:
         parts.append((f"{len(more)} more", sum(ns for _, ns in more)))
     parts += [(f"only {side}", ns) for side, ns in alone.items()]
+    idle = [r for r in doc["timeline"] if r["what"].startswith("idle: ")]
+    parts += sorted(
+        ((r["what"], (r["after"] or 0.0) * scale - (r["before"] or 0.0)) for r in idle), key=lambda p: -abs(p[1])
+    )
     parts.append((rest, after - before - sum(ns for _, ns in parts)))
     out: list[Step] = []
     level = before

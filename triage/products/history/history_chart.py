@@ -12,10 +12,11 @@ from triage.products.history.history_result import Moved, Named, Point
 from triage.rendering.escape import short
 from triage.rendering.phrases import time
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 350, 70, 14, 34, 70
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 350, 104, 14, 34, 70
 MINUS = "\u2212"
 NAMES = 24  # builds named on the axis; of more every second one, and so on
 TICKS = 5
+LETTER = 17  # width of a letter on a phone
 
 
 def date(at: int) -> str:
@@ -51,15 +52,26 @@ def chart(points: Sequence[Point], moved: Sequence[Moved]) -> dict[str, Any]:
         **size,
         "marks": [(y(v), time(v) if v else "0") for v in marks],
         "dots": [
-            (x(i), [y(ns) for ns in p["runs"]], f"{name(p)} {date(p['build']['at'])}: {time(p['ns'])}")
+            (x(i), [y(ns) for ns in p["runs"]], f"{name(p)} {date(p['build']['at'])}: {time(p['ns'], 4)}")
             for i, p in enumerate(points)
         ],
         "points": " ".join(f"{x(i)},{y(p['ns'])}" for i, p in enumerate(points)),
-        "steps": [
-            (x(place[m["by"]["revision"]]), m["verdict"], note(m)) for m in moved if m["by"]["revision"] in place
-        ],
+        "steps": _rows(
+            [(x(place[m["by"]["revision"]]), m["verdict"], note(m)) for m in moved if m["by"]["revision"] in place]
+        ),
         "names": [(x(i), name(p)) for i, p in enumerate(points) if (len(points) - 1 - i) % every == 0],
     }
+
+
+def _rows(steps: Sequence[tuple[float, str, str]]) -> list[tuple[float, int, str, str]]:
+    """Changes with the height of their labels: a second row where one would cover the label before it."""
+    out: list[tuple[float, int, str, str]] = []
+    end = 0.0
+    for x, word, text in sorted(steps):
+        row = 1 if out and x < end and out[-1][1] == 24 else 0
+        out.append((x, 24 + 32 * row, word, text))
+        end = x + LETTER * (len(text) + 2)
+    return out
 
 
 def name(p: Point) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.phrasing import either, percent, plural
+from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
-from triage.products.history.changepoints import ALARMS
+from triage.products.history.changepoints import ALARMS, SURE
 from triage.products.history.gate import doubt, line, times
 from triage.products.history.history_chart import MINUS, build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved, Part
@@ -28,6 +28,8 @@ TREND = ("terminal", "html", "json", "openmetrics")
 TOO_NOISY = 9.0  # detectable change from which no number is worth printing: tenfold
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
+NAMED = 2  # markers that a sentence names
+DIGITS = 4  # of times: three cannot tell builds apart that differ by one in a hundred
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -51,6 +53,7 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         "title": title,
         "verdict": verdict(doc),
         "rows": [_row(m) for m in shown_rows],
+        "caused": any(m["title"] for m in shown_rows),
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
         "unsure": [doubt(u) for u in (doc["cannot_tell"] if full else doc["cannot_tell"][:DEFAULT_CHANGES])],
@@ -69,10 +72,29 @@ def verdict(doc: Gate) -> str:
     failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
     if doc["builds"] < 2 and not failing:
         return "first build, nothing to compare with."
-    counts = [*_counted(doc["slower"], "slower"), *_counted(doc["faster"], "faster")]
+    own, past = (
+        [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
+    )
+    counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
+    still = "".join(f"; {text}" for text in (*_since(past[0], "still slower"), *_since(past[1], "faster")))
+    counts = counts or (["no change of its own"] if still else [])
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
-    return (", ".join(counts) or "no change") + f" against {doc['against']}."
+    return (", ".join(counts) or "no change") + f" against {doc['against']}{still}."
+
+
+def _is_own(m: Moved, doc: Gate) -> bool:
+    """True where the judged build brought a change, or may have."""
+    return doc["build"]["revision"] in (m["by"]["revision"], *m["between"])
+
+
+def _since(moved: Sequence[Moved], word: str) -> list[str]:
+    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed."""
+    by: dict[str, list[Moved]] = {}
+    for m in moved:
+        by.setdefault(build(m["by"]), []).append(m)
+    told = {name: [f"{shown(SEP.join(m['marker']))} {_signed(m['change'])}" for m in some] for name, some in by.items()}
+    return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in told.items()]
 
 
 def _counted(moved: Sequence[Moved], word: str) -> list[str]:
@@ -90,16 +112,12 @@ def _held(doc: Gate) -> str:
     largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
     noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
     if doc["visible"] > TOO_NOISY:
-        most = f"{typical} in a typical marker are never missed; {noisiest} varies too much to tell"
+        most = f"{typical} in a typical marker; {noisiest} varies too much to tell"
     else:
-        most = (
-            f"{largest} are never missed"
-            if typical == largest
-            else f"{largest} (in {noisiest}; {typical} in a typical marker) are never missed"
-        )
+        most = largest if typical == largest else f"{largest} in {noisiest}, {typical} in a typical marker"
     return (
-        f"{counts} Slow-downs above {most}; smaller ones may need more builds. False alarms: "
-        f"at most {round(ALARMS * 100)} build in 100."
+        f"{counts} Detectable slow-down: {most}; smaller ones may need more builds. By the noise measured, one of this size "
+        f"is missed once in {round(1 / SURE):,} builds, and {round(ALARMS * 100)} build in 100 is a false alarm."
     )
 
 
@@ -110,17 +128,22 @@ def _row(m: Moved) -> dict[str, Any]:
         "marker": shown(SEP.join(m["marker"])),
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
-        "change": times(1 + m["change"]) if m["change"] >= 1 else f"{m['change'] * 100:+.1f} %".replace("-", MINUS),
+        "change": _signed(m["change"]),
         "since": build(m["by"]) + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
-        "by": "–" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
+        "by": "" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
     }
+
+
+def _signed(change: float) -> str:
+    """`+3.4 %`; from twice the time on, `2.1x`."""
+    return times(1 + change) if change >= 1 else f"{change * 100:+.1f} %".replace("-", MINUS)
 
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
     for m in moved:
-        out += _wrapped(f"{time(m['before_ns'])} -> {time(m['after_ns'])}: {line(m)}", "  ")
+        out += _wrapped(f"{time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m)}", "  ")
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -169,7 +192,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
     message = (
-        f"{head}: {time(points[-1]['ns'])}{saving} at {build(points[-1]['build'])}, "
+        f"{head}: {time(points[-1]['ns'], DIGITS)}{saving} at {build(points[-1]['build'])}, "
         f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
         if points
         else f"{head}: no durations."
@@ -179,6 +202,8 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
         lasting = "Change in the latest build" if new else "Latest lasting change"
         message += f" {lasting}: {last['change']} ({last['verdict']}) at {last['since']}."
+        net = points[-1]["ns"] / points[0]["ns"] if points[0]["ns"] else 1.0
+        message += f" Net since {build(points[0]['build'])}: {_signed(net - 1)}."
     told = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
@@ -188,6 +213,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             page=page.shell((*page.STYLES, "compare.css.j2")),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=message,
+            caused=any(m["title"] for m in doc["moved"]),
             chart=chart(doc["points"], doc["moved"]),
             rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], told, strict=True)],
             points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
@@ -196,7 +222,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     lines = _wrapped(message)
     if points:
         newest = points[-WIDE:]
-        lines += ["", f"{spark([p['ns'] for p in newest])}  {time(newest[-1]['ns'])}"]
+        lines += ["", f"{spark([p['ns'] for p in newest])}  {time(newest[-1]['ns'], DIGITS)}"]
         ends = f"{date(newest[0]['build']['at'])} {newest[0]['build']['revision'][:12]}"
         lines.append(f"{ends} to {date(newest[-1]['build']['at'])} {newest[-1]['build']['revision'][:12]}")
     if doc["moved"]:
@@ -204,7 +230,8 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     steps = list(zip(doc["moved"], told, strict=True))
     for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
         lines += _wrapped(
-            f"{date(m['by']['at'])}  {time(m['before_ns'])} -> {time(m['after_ns'])}: {_step(m, text)}", "  "
+            f"{date(m['by']['at'])}  {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",
+            "  ",
         )
     return "\n".join(lines) + "\n"
 
@@ -225,7 +252,7 @@ def _largest(parts: Sequence[Part]) -> str:
 
 
 def _span(values: Sequence[float]) -> str:
-    return f"{time(min(values))} to {time(max(values))}"
+    return f"{time(min(values), DIGITS)} to {time(max(values), DIGITS)}"
 
 
 def spark(values: Sequence[float]) -> str:

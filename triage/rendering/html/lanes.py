@@ -25,7 +25,7 @@ _LANES = {
     "kernels": ("kernels", "op-kernel"),
     "to-device": ("copies in", "op-in"),
     "from-device": ("copies out", "op-out"),
-    "copies": ("on device", "op-on"),
+    "copies": ("copies on device", "op-on"),
 }
 
 
@@ -44,7 +44,7 @@ def lanes(key: str, d: DeviceEntry, gaps: Sequence[DeviceGap] = (), length_ns: f
         top = max(map(sum, zip(*(shares for _, shares in idle), strict=True)))
         scale = max(top, 1e-4)
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
-        rows.append(_row("idle" if scale >= 1 else f"idle, 0 to {percent(scale)}", bars, scale))
+        rows.append(_row(f"idle, 0 to {percent(min(1.0, scale))}", bars, scale))
     rows += _numbers(key, gaps, length_ns)
     phrase = f"Device {key}: {timeline_phrases.device(d)}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(phrase)}">{"".join(rows)}</div>')
@@ -61,7 +61,8 @@ def _numbers(key: str, gaps: Sequence[DeviceGap], length_ns: float | None) -> li
         out.append(f'<rect class="tickline" x="{number(left)}%" width="{number(max(0.1, wide))}%" height="2"/>')
         if all(abs(middle - x) >= NEAR for x in taken):
             taken.append(middle)
-            out.append(f'<text x="{number(middle)}%" y="13" text-anchor="middle">{n}</text>')
+            anchor = "start" if middle < 1 else "end" if middle > 99 else "middle"
+            out.append(f'<text x="{number(middle)}%" y="13" text-anchor="{anchor}">{n}</text>')
     drawn = "".join(out)
     return (
         [f'<span>longest gaps</span><svg class="marks" aria-hidden="true" focusable="false">{drawn}</svg>']

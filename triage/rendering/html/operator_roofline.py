@@ -42,7 +42,7 @@ def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None =
     def at_y(value: float) -> float:
         return HEIGHT - (math.log10(value) - up[0]) / (up[1] - up[0]) * HEIGHT
 
-    out = []
+    out, names = [], list[str]()
     for d in range(across[0], across[1] + 1):
         x = at_x(10.0**d)
         out.append(
@@ -71,12 +71,12 @@ def roofline(operators: Sequence[OperatorEntry] | None, total_ns: float | None =
         if id(o) in named and all(abs(left - x) > WIDTH / 3 or abs(low - y) >= LABEL for x, y in taken):
             taken.append((left, low))
             side = ("end", -1) if left > WIDTH * 2 / 3 else ("start", 1)
-            out.append(
+            names.append(
                 f'<text class="name" x="{left + side[1] * (size + 4):.1f}" y="{low + 4:.1f}" text-anchor="{side[0]}">{escape(short(o["op"], 28))}</text>'
             )
     phrase = f"Roofline of {len(found)} operators; the table below has their shares"
     return Markup(
-        f'<svg class="roof" viewBox="-86 -12 {WIDTH + 100} {HEIGHT + 52}" role="img" aria-label="{phrase}">{"".join(out)}</svg>'
+        f'<svg class="roof" viewBox="-86 -12 {WIDTH + 116} {HEIGHT + 52}" role="img" aria-label="{phrase}">{"".join(out + names)}</svg>'
     )
 
 

@@ -22,7 +22,7 @@ from triage.rendering.html.string_table import Json, Words, web
 from triage.rendering.html.tree_data import Nodes, tree
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
-from triage.rendering.pass_table import pass_table
+from triage.rendering.pass_table import decisive_first, pass_table
 
 # read as they are, never rendered: a brace in them is CSS or JavaScript, not Jinja
 STYLES = ("base.css.j2",)
@@ -43,6 +43,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
     """
     nodes = tree(b)
     passes = pass_table(b.view["passes"], full=not brief)
+    passes = passes and decisive_first(passes)
     views = parts_named("view", ".html.j2")
     bounds = [c["bound_ns"] or 0.0 for c in summary["causes"]]
     return {

@@ -90,10 +90,10 @@ def each(c: Capture, of: Launches) -> Iterator[tuple[str, Floats]]:
     time = c.table.columns["gpu.time"].values
     by = pd.Series(time).groupby(of.codes)
     several = by.count().to_numpy() > 1
-    yield "gpu.time", by.sum().to_numpy(np.float64)
+    yield "gpu.time", np.asarray(by.sum().to_numpy(), dtype=np.float64)
     found = {"gpu.time_min": by.min(), "gpu.time_median": by.median(), "gpu.time_max": by.max()}
     if c.table.trace is not None:
         order = np.argsort(c.table.trace.operations.start[: len(time)], kind="stable")
         found["gpu.time_first"] = pd.Series(time[order[np.unique(of.codes[order], return_index=True)[1]]])
     for metric, values in found.items():
-        yield metric, np.where(several, values.to_numpy(np.float64), np.nan)
+        yield metric, np.where(several, values.to_numpy(), np.nan).astype(np.float64)
