@@ -376,7 +376,8 @@ class _Page:
 
     def quality(self) -> None:
         """Notes on the quality of the data."""
-        quality = self.doc["quality"]
+        # those on top are not repeated
+        quality = [q for q in self.doc["quality"] if q["message"] not in self.doc["frame"]["notes"]]
         if quality:
             self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):
