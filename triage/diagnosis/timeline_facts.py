@@ -172,9 +172,9 @@ def _batches(t: Timeline) -> str:
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:
-    """`in MPI_Recv 120 ms, MPI_Send 53.6 ms`: of the device with most of it; "" where the program marked nothing."""
+    """`in “MPI_Recv” 120 ms, “MPI_Send” 53.6 ms`: of the device with most of it; "" where the program marked nothing."""
     most = max((d.doing for d in devices), key=lambda found: sum(ns for _, ns in found))
-    return "in " + ", ".join(f"{name[:60]} {show(float(ns), 'ns')}" for name, ns in most) if most else ""
+    return "in " + ", ".join(f"“{name[:60]}” {show(float(ns), 'ns')}" for name, ns in most) if most else ""
 
 
 def _ranks(t: Timeline) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from triage.diagnosis.operator_facts import LOW_INTENSITY
 from triage.document.trace_entries import OperatorEntry
 from triage.ground.phrasing import percent
 from triage.ground.units import show
@@ -31,8 +32,9 @@ def dims(o: OperatorEntry) -> str:
 
 
 def rate(o: OperatorEntry) -> str:
-    """Work of all calls over their time: least bytes of an elementwise operator, FLOPs of any other."""
-    unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" else ("flop/s", o["flops"])
+    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other."""
+    narrow = bool(o["bytes"] and o["flops"] and o["flops"] < LOW_INTENSITY * o["bytes"])  # its bytes set the pace
+    unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" or narrow else ("flop/s", o["flops"])
     return show(work * o["calls"] / (o["total_ns"] * 1e-9), unit) if work and o["total_ns"] else ""
 
 
