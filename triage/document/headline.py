@@ -17,6 +17,7 @@ from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
+MOST = 0.8  # heuristic: of the time; more at a hardware limit says more of a capture than what little can be saved
 MAX_DEVICES = 4  # whose busy shares the headline lists one by one
 
 
@@ -38,6 +39,9 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(doc, item)
+    at_limit = (frame["time_by_verdict"].get("at-limit") or 0.0) / total
+    if found and MOST <= at_limit < 1:
+        text += f", {percent(at_limit)} at hardware limit"
     if any("isolated" in c for c in doc["captures"]):
         text += ", replayed one by one (no frame time)"
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
