@@ -58,7 +58,9 @@ class Opinion:
 
 
 # checks whose remark changes how every number below it reads: reports print it first
-FIRST = frozenset({"damaged-timestamps", "part-of-total", "unlisted-events", "python-stacks", "closed-gaps", "cut-trace"})
+FIRST = frozenset(
+    {"damaged-timestamps", "part-of-total", "unlisted-events", "python-stacks", "closed-gaps", "cut-trace"}
+)
 
 
 @dataclass(frozen=True, slots=True)

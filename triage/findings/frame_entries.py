@@ -163,7 +163,9 @@ def _deciding(d: Diagnosis, outcomes: Sequence[Outcomes]) -> str | None:
     """The command for what most of the time that is not diagnosed lacks; null where nothing that decides is missing."""
     dark = [float(np.nan_to_num(p.capture.self_ns)[p.verdict == NOT_DIAGNOSED].sum()) for p in d.parts]
     most = int(np.argmax(dark))
-    ask = deciding(outcomes[most].view, d.parts[most].verdict[outcomes[most].rows] == NOT_DIAGNOSED) if dark[most] else []
+    ask = (
+        deciding(outcomes[most].view, d.parts[most].verdict[outcomes[most].rows] == NOT_DIAGNOSED) if dark[most] else []
+    )
     return outcomes[most].collect(ask) or None if ask else None
 
 

@@ -107,11 +107,12 @@ def _busiest(top: UnitEntry) -> str:
     known = f"{_level(top)} of peak"
     if not _pressed(top):
         return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    least, most = DRAM_REACHED
-    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * least:  # below it more bytes in flight may help too
+    if (
+        top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * DRAM_REACHED[0]
+    ):  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many are needed is not known"
     if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * HIGH:
-        return f"{known}, of {percent(least)} to {percent(most)} that can be reached; how many bytes are needed is not known"
+        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes are needed is not known"
     return f"{known}; whether its work is needed is not known"
 
 
@@ -142,7 +143,9 @@ def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     if u is None or not _pressed(u["top"]) or voice().item != "kernel":
         return ""
     name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
-    return f"State what it must move or compute to decide: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or =FLOP)."
+    return (
+        f"State what it must move or compute to decide: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or =FLOP)."
+    )
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:
@@ -206,10 +209,12 @@ def budget(e: BudgetEntry) -> str:
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
-def advised(verdict_class: str) -> str:
-    """Label of what to do: `Fix`, of a suspect `Try`."""
-    words: tuple[str, str] = (HEADS.fix, HEADS.attempt)
-    return words[verdict_class == "suspect"]
+def advised(c: TodoItem) -> str:
+    """Label of what to do: `Fix`; `Try` for a suspect, and where the first step is a measurement."""
+    return HEADS.attempt if c["verdict_class"] == "suspect" or c["action"].startswith(_MEASUREMENTS) else HEADS.fix
+
+
+_MEASUREMENTS = ("Record ", "Profile ", "Mark ", "Time ", "Measure ", "Compare ")
 
 
 def chain(c: TodoItem) -> str:

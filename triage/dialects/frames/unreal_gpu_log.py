@@ -130,7 +130,12 @@ def _say_unlisted(table: Table, log: _Log) -> None:
         mine, theirs = _work(log, [i]), _work(log, below)
         rest = float(log.cells[i][1] or 0) - sum(float(log.cells[k][1] or 0) for k in below)
         missing = [m - t for m, t in zip(mine, theirs, strict=True)]
-        if level and below and sum(missing) > MAX_UNLISTED * sum(mine) and rest > MAX_UNLISTED * float(log.cells[i][1] or 0):
+        if (
+            level
+            and below
+            and sum(missing) > MAX_UNLISTED * sum(mine)
+            and rest > MAX_UNLISTED * float(log.cells[i][1] or 0)
+        ):
             counted = " and ".join(
                 f"{n:,} of {m:,} {word}" for n, m, word in zip(missing, mine, ("draws", "dispatches"), strict=True) if m
             )

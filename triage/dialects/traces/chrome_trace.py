@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Operations, Trace
