@@ -166,8 +166,9 @@ def _batches(t: Timeline) -> str:
     d = max(t.devices, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
-    each, hidden = (show(ns / d.batches, "ns") for ns in (d.loading_ns, d.loading_hidden_ns))
-    text = f"{plural(d.batches, 'batch')} of {each}, of which one worker hides {hidden} at the device's pace now"
+    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}"
+    if d.loading_own_ns:
+        text += f", of which one worker hides {show(d.loading_hidden_ns / d.batches, 'ns')} at the device's pace now"
     return f"{text}; in {t.loading_in[0]} {percent(t.loading_in[1])} of it" if t.loading_in else text
 
 

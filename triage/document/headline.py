@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from triage.document.bundle import column
 from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
-from triage.document.time_shares import MIN_PRESSURE, MIN_UNDIAGNOSED_SHARE, is_unjudged, undiagnosed_time
+from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, undiagnosed_time
 from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
+from triage.ground.method import HIGH
 from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import localize
 from triage.ground.units import show
@@ -86,7 +87,7 @@ def _without_items(doc: Result) -> str:
     if is_unjudged(doc["frame"]):
         dark = undiagnosed_time(doc)
         top = dark["top"] if dark else None
-        if not top or (top["pct"] or 0.0) < MIN_PRESSURE:
+        if not dark or not top or dark["count"] > 1 or (top["pct"] or 0.0) < 100 * HIGH:
             return "Not diagnosed"
         return f"{localize(top['unit'])} at {top['pct']:.1f} % of peak, need not known"
     findings = WorkloadsByTime(doc, {}).best_findings()

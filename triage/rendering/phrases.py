@@ -83,6 +83,7 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
+_MEASUREMENTS = ("Record ", "Profile ", "Mark ", "Time ", "Measure ", "Compare ")
 _BY_TIMES = "no cause in times alone"  # of work without counters that would decide
 
 
@@ -212,9 +213,6 @@ def budget(e: BudgetEntry) -> str:
 def advised(c: TodoItem) -> str:
     """Label of what to do: `Fix`; `Try` for a suspect, and where the first step is a measurement."""
     return HEADS.attempt if c["verdict_class"] == "suspect" or c["action"].startswith(_MEASUREMENTS) else HEADS.fix
-
-
-_MEASUREMENTS = ("Record ", "Profile ", "Mark ", "Time ", "Measure ", "Compare ")
 
 
 def chain(c: TodoItem) -> str:
