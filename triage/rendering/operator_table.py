@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from triage.diagnosis.operator_facts import LOW_INTENSITY
 from triage.document.trace_entries import OperatorEntry
+from triage.ground.method import LOW_INTENSITY
 from triage.ground.phrasing import percent
 from triage.ground.units import show
 from triage.rendering import phrases
