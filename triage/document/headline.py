@@ -18,7 +18,9 @@ from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
-MOST = 0.8  # heuristic: of the time; more at a hardware limit says more of a capture than what little can be saved
+MIN_LIMIT_SHARE = (
+    0.8  # heuristic: of the time; more at a hardware limit says more of a capture than what little can be saved
+)
 MAX_DEVICES = 4  # whose busy shares the headline lists one by one
 
 
@@ -41,7 +43,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(doc, item)
     at_limit = (frame["time_by_verdict"].get("at-limit") or 0.0) / total
-    if found and MOST <= at_limit < 1:
+    if found and MIN_LIMIT_SHARE <= at_limit < 1:
         text += f", {percent(at_limit)} at hardware limit"
     if any("isolated" in c for c in doc["captures"]):
         text += ", replayed one by one (no frame time)"
