@@ -83,7 +83,7 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
-_MEASUREMENTS = ("Record ", "Profile ", "Mark ", "Time ", "Measure ", "Compare ")
+_MEASUREMENTS = ("Record the thread", "Profile ", "Mark the thread", "Time the ", "Measure ", "Compare ")
 _BY_TIMES = "no cause in times alone"  # of work without counters that would decide
 
 
