@@ -46,7 +46,7 @@ def test_one_element_per_argument_and_thread_is_needed(tmp_path: Path, moved: fl
 def test_full_memory_without_the_access_pattern_is_not_diagnosed(tmp_path: Path) -> None:
     found, result = verdict(tmp_path, KERNEL)
     assert found == "not-diagnosed"
-    assert "sectors_per_request" in result["frame"]["unjudged_collect"]
+    assert "global_load.sectors" in result["frame"]["unjudged_collect"]
     assert result["todo"] == []  # no constant share of a full memory is predicted
 
 

@@ -44,7 +44,12 @@ def test_bytes_beyond_the_need_are_recoverable(capture: Path) -> None:
     _, (item,) = diagnosed(capture, Need("RMS*", 537e6))
     assert item["cause"] == "vram-bandwidth"
     assert item["fraction"] == pytest.approx(1 - 537e6 / MOVED, abs=0.005)
-    assert "537 MB" in item["action"]
+    assert "537 MB" in item["message"]
+
+
+@pytest.mark.parametrize("name", ["rms_norm(float*)", "RMS_NORM", "rms_…rm ×2"])
+def test_a_name_is_taken_as_reports_print_it(capture: Path, name: str) -> None:
+    assert diagnosed(capture, Need(name, 740e6)) == ("at-limit", [])
 
 
 def test_a_kernel_that_moves_what_it_needs_saves_nothing(capture: Path) -> None:

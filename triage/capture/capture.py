@@ -57,6 +57,12 @@ class Opinion:
     scope: str = ""
 
 
+# checks whose remark changes how every number below it reads: reports print it first
+FIRST = frozenset(
+    {"damaged-timestamps", "part-of-total", "unlisted-events", "python-stacks", "closed-gaps", "cut-trace"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Quality:
     """A remark on the data itself.

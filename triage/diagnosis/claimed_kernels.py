@@ -20,10 +20,12 @@ from triage.ground.method import HIGH
 from triage.rulebook.packs import Rulebook
 
 
-def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook) -> dict[int, Masks]:
+def settle(
+    verdict: Codes, capture: Capture, whole: CauseTable, index: CauseIndex, book: Rulebook, leaders: Leaders
+) -> dict[int, Masks]:
     """Turn undiagnosed kernels and copies of roots among what fired on the whole capture into what is to fix, or suspected.
 
-    Returns the kernels and copies that each of these causes is about.
+    A fix that takes most of the time of its kernels leaves no suspect on them. Returns the kernels and copies that each of these causes is about.
     """
     claims: dict[int, Masks] = {}
     trace, peaks = capture.table.trace, capture.device.peaks if capture.device else None
@@ -41,6 +43,12 @@ def settle(verdict: Codes, capture: Capture, whole: CauseTable, index: CauseInde
             claimed = np.isin(kernels, sorted(mine))
             claims[int(index.of_rule[rule])] = claimed
             verdict[claimed & (verdict == NOT_DIAGNOSED)] = SUSPECT if index.is_suspect[rule] else FIX
+            row = whole.rows[int(index.of_rule[rule])]
+            taken = float(row.likely[0]) * capture.frame_ns
+            if not index.is_suspect[rule] and 2 * taken > np.nan_to_num(capture.self_ns)[claimed].sum():
+                moot = claimed & (verdict == SUSPECT)
+                leaders.put_where(moot, Leaders.none(len(verdict)))
+                verdict[moot] = FIX
     return claims
 
 

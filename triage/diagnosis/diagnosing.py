@@ -131,7 +131,7 @@ class Diagnoser:
             from triage.capture.timeline.targets import next_step
             from triage.diagnosis.claimed_kernels import settle, unclaimed  # only traces and summaries need it
 
-            claims = settle(verdict, capture, whole, self.cause_index, self.book)
+            claims = settle(verdict, capture, whole, self.cause_index, self.book, leaders)
             if (trace := capture.table.trace) is not None and trace.command is not None:
                 # counters of a kernel that an item explains come after the item
                 capture.collect = next_step(trace, unclaimed(verdict, capture, leaders, claims)) or (

@@ -54,6 +54,7 @@ def _array(view: View, metric: str) -> Floats:
 # What stands for a side whose shares of peak were not exported: the parts it is made of. A class is better than none,
 # and rules judge more strictly.
 _MEMORY = ("l1tex.throughput", "l2.throughput", "vram.throughput", "unit.l2", "unit.shared", "unit.lsu")
+_PATH = ("memory.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput", "unit.l2")
 _COMPUTE = ("unit.math", "unit.issue")
 # phones export no share of peak: there a unit's own limiter decides, or the time in which it worked or held work up.
 # Only high ones count: units of a tiler alternate between vertices and fragments, so low ones do not mean waiting.
@@ -117,7 +118,8 @@ def _limiter(view: View) -> Codes:
             (rop > 0) & (rop >= best) & ~(core >= rop),
             # before latency, which holds as well: that the launch is too small is the narrower answer
             both & ~high & (waves < 1),
-            both & ~high,
+            # shared memory and the load-store pipe alone do not tell that memory has room
+            both & ~high & np.isfinite(reduce(np.fmax, (_array(view, m) for m in _PATH))),
             both & high & (np.abs(gap) < BALANCED - _EPS),
             both & high & (gap > 0),
             both & high,

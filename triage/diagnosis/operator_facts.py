@@ -31,6 +31,7 @@ from triage.diagnosis.operator_roofs import (
 )
 from triage.diagnosis.tile_waste import tiling
 from triage.ground.kernel_names import kernel
+from triage.ground.method import LOW_INTENSITY
 from triage.ground.phrasing import first_of, percent, whole_percent
 from triage.ground.units import show
 
@@ -42,9 +43,7 @@ SHORT_CALL_NS = 10_000
 LONG_CALL_NS = 20_000
 # NVIDIA, Matrix Multiplication Background User's Guide: dimensions of 16-bit products in multiples of 16 bytes
 ALIGNED = 8
-# FLOPs per byte at which every matrix unit of the device table still waits for memory (T4 and newer: 110 and more);
-# the same guide: a product below the device's FLOPs per byte is bound by memory. FP32: 67 TFLOP/s over 3.35 TB/s are 20
-LOW_INTENSITY = 100.0
+# as method.LOW_INTENSITY, of FP32: 67 TFLOP/s over 3.35 TB/s are 20
 LOW_INTENSITY_FP32 = 10.0
 # products far left of the ridge are bound by bytes, of which only the least are known
 NEAR_RIDGE = 4

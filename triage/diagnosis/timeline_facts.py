@@ -166,15 +166,16 @@ def _batches(t: Timeline) -> str:
     d = max(t.devices, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
-    each, hidden = (show(ns / d.batches, "ns") for ns in (d.loading_ns, d.loading_hidden_ns))
-    text = f"{plural(d.batches, 'batch')} of {each}, of which one worker hides {hidden} at the device's pace now"
+    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}"
+    if d.loading_own_ns:
+        text += f", of which one worker hides {show(d.loading_hidden_ns / d.batches, 'ns')} at the device's pace now"
     return f"{text}; in {t.loading_in[0]} {percent(t.loading_in[1])} of it" if t.loading_in else text
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:
-    """`in MPI_Recv 120 ms, MPI_Send 53.6 ms`: of the device with most of it; "" where the program marked nothing."""
+    """`in “MPI_Recv” 120 ms, “MPI_Send” 53.6 ms`: of the device with most of it; "" where the program marked nothing."""
     most = max((d.doing for d in devices), key=lambda found: sum(ns for _, ns in found))
-    return "in " + ", ".join(f"{name[:60]} {show(float(ns), 'ns')}" for name, ns in most) if most else ""
+    return "in " + ", ".join(f"“{name[:60]}” {show(float(ns), 'ns')}" for name, ns in most) if most else ""
 
 
 def _ranks(t: Timeline) -> str:

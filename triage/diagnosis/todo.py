@@ -171,7 +171,8 @@ def _of_whole(part: Part, w: int, causes: CauseTable, cause_index: CauseIndex) -
             rule=int(row.rule[0]),
             count=1,
             saved_ns=float(row.likely[0]) * time,
-            low_ns=float(row.low[0]) * time if apart else 0.0,
+            # a suspect that shares time with others may save nothing
+            low_ns=0.0 if cause_index.is_suspect[row.rule[0]] and not apart else float(row.low[0]) * time,
             bound_ns=float(row.bound[0]) * time,
             alone_ns=float(row.likely[0]) * time,
             fraction=float(row.likely[0]),

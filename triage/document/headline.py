@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from triage.document.bundle import column
 from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
-from triage.document.time_shares import MIN_PRESSURE, MIN_UNDIAGNOSED_SHARE, is_unjudged, undiagnosed_time
+from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, undiagnosed_time
 from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
+from triage.ground.method import HIGH
 from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
+MIN_LIMIT_SHARE = (
+    0.8  # heuristic: of the time; more at a hardware limit says more of a capture than what little can be saved
+)
 MAX_DEVICES = 4  # whose busy shares the headline lists one by one
 
 
@@ -38,6 +42,9 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         most = f" Most frequent: {lower_first(found[0]['title'])}." if found else ""
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(doc, item)
+    at_limit = (frame["time_by_verdict"].get("at-limit") or 0.0) / total
+    if found and MIN_LIMIT_SHARE <= at_limit < 1:
+        text += f", {percent(at_limit)} at hardware limit"
     if any("isolated" in c for c in doc["captures"]):
         text += ", replayed one by one (no frame time)"
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
@@ -82,7 +89,7 @@ def _without_items(doc: Result) -> str:
     if is_unjudged(doc["frame"]):
         dark = undiagnosed_time(doc)
         top = dark["top"] if dark else None
-        if not top or (top["pct"] or 0.0) < MIN_PRESSURE:
+        if not dark or not top or dark["count"] > 1 or (top["pct"] or 0.0) < 100 * HIGH:
             return "Not diagnosed"
         return f"{localize(top['unit'])} at {top['pct']:.1f} % of peak, need not known"
     if 2 * (doc["frame"]["time_by_verdict"]["at-limit"] or 0.0) < (doc["frame"]["duration_ns"] or 0.0):

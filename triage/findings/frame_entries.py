@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triage.capture.arrays import distinct
+from triage.capture.capture import FIRST
 from triage.capture.frame_spread import MANY, slowest
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.diagnosis.outcomes import Outcomes
@@ -99,7 +100,12 @@ def frame(d: Diagnosis, outcomes: Sequence[Outcomes]) -> FrameEntry:
         "limiters": _limiters(d),
         "findings_total": d.total,
         "findings_listed": len(d.order),
-        "notes": [*_banners(d), *dict.fromkeys(p.capture.selection for p in d.parts if p.capture.selection), *d.notes],
+        "notes": [
+            *_banners(d),
+            *dict.fromkeys(q.message for p in d.parts for q in p.capture.quality if q.check in FIRST),
+            *dict.fromkeys(p.capture.selection for p in d.parts if p.capture.selection),
+            *d.notes,
+        ],
         "time_by_verdict": _time_by_verdict(d),
         "unjudged_ns": number(sum(dark), 3),
         "unjudged_collect": _deciding(d, outcomes),

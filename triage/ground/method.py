@@ -61,6 +61,10 @@ GOOD_HIT_RATE = {revision: NUMBERS["good_hit_rate"].of(revision) for revision in
 # Heuristic: single-pass copies and sums whose bytes are known to be needed reach this much of DRAM's peak, least and most.
 DRAM_REACHED = (0.89, 0.97)
 
+# FLOPs per byte at which every matrix unit of the device table still waits for memory (T4 and newer: 110 and more); NVIDIA,
+# Matrix Multiplication Background User's Guide: a product below the device's FLOPs per byte is bound by memory.
+LOW_INTENSITY = 100.0
+
 # Nsight Compute's SOLBottleneck rule names one side the limiter when it is ahead by the same distance.
 BALANCED = CLUSTER
 

@@ -95,7 +95,7 @@ def _head(b: Bundle) -> Iterator[str]:
     yield from timeline(frame["timeline"] or {})
     yield from operators(frame["operators"] or ())
     yield from (f"note: {clean(note)}" for note in frame["notes"])
-    yield from (f"note: {clean(q['message'])}" for q in b.quality[:4])
+    yield from (f"note: {clean(q['message'])}" for q in b.quality[:4] if q["message"] not in frame["notes"])
     if b.todo:
         yield f"to do, by saving: {'; '.join(map(_item, b.todo[:MAX_ITEMS]))}"
     yield "~: computed, formulas at the end. Every id: triage explain ID"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triage.document.trace_entries import OperatorEntry
+from triage.ground.method import LOW_INTENSITY
 from triage.ground.phrasing import percent
 from triage.ground.units import show
 from triage.rendering import phrases
@@ -13,6 +14,7 @@ from triage.rendering.text_table import TextTable
 
 DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
 MAX_OPERATORS = 200  # that the page lists
+MAX_NARROW = 64  # rows of a product: heuristic, a batch of tokens being decoded
 NARROW = 72  # columns of a terminal below which the FLOP rate is left out
 _SHORT = {
     "BFloat16": "BF16",
@@ -31,8 +33,10 @@ def dims(o: OperatorEntry) -> str:
 
 
 def rate(o: OperatorEntry) -> str:
-    """Work of all calls over their time: least bytes of an elementwise operator, FLOPs of any other."""
-    unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" else ("flop/s", o["flops"])
+    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other."""
+    work_per_byte = o["flops"] / o["bytes"] if o["flops"] and o["bytes"] else LOW_INTENSITY
+    narrow = 0 < (o["M"] or 0) <= MAX_NARROW and work_per_byte < LOW_INTENSITY  # its bytes set the pace
+    unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" or narrow else ("flop/s", o["flops"])
     return show(work * o["calls"] / (o["total_ns"] * 1e-9), unit) if work and o["total_ns"] else ""
 
 

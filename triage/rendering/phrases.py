@@ -69,8 +69,8 @@ def range_(low: float | None, bound: float | None) -> str:
 
 def verdict(name: str) -> str:
     """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
-    words: tuple[str, ...] = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
-    return HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)]
+    words = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
+    return str(HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)])
 
 
 def root_cause(m: MarkerRow) -> str:
@@ -83,6 +83,7 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
+_MEASUREMENTS = ("Record the thread", "Profile ", "Mark the thread", "Time the ", "Measure ", "Compare ")
 _BY_TIMES = "no cause in times alone"  # of work without counters that would decide
 
 
@@ -104,14 +105,13 @@ def _level(top: UnitEntry) -> str:
 
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
-    known = f"{_level(top)} of peak"
     if not _pressed(top):
         return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    least, most = DRAM_REACHED
-    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * least:  # below it more bytes in flight may help too
+    known, of_dram = f"{_level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+    if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many are needed is not known"
-    if top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * HIGH:
-        return f"{known}, of {percent(least)} to {percent(most)} that can be reached; how many bytes are needed is not known"
+    if of_dram >= HIGH:
+        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes are needed is not known"
     return f"{known}; whether its work is needed is not known"
 
 
@@ -208,10 +208,10 @@ def budget(e: BudgetEntry) -> str:
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
-def advised(verdict_class: str) -> str:
-    """Label of what to do: `Fix`, of a suspect `Try`."""
-    words: tuple[str, str] = (HEADS.fix, HEADS.attempt)
-    return words[verdict_class == "suspect"]
+def advised(c: TodoItem) -> str:
+    """Label of what to do: `Fix`; `Try` for a suspect, and where the first step is a measurement."""
+    tried = c["verdict_class"] == "suspect" or c["action"].startswith(_MEASUREMENTS)
+    return str(HEADS.attempt if tried else HEADS.fix)
 
 
 def chain(c: TodoItem) -> str:

@@ -193,7 +193,7 @@ class _Page:
                 self._labelled(HEADS.why, chain)
             else:
                 self.say(clean(c["message"]), indent=4)
-            self._labelled(phrases.advised(c["verdict_class"]), clean(c["action"]), "green")
+            self._labelled(phrases.advised(c), clean(c["action"]), "green")
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
@@ -251,8 +251,13 @@ class _Page:
                 self.say(line, indent=2)
         above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
+        order = (
+            "Then profile"
+            if any(k["profile"] == above for k in self.doc["frame"]["kernels"] or () if above)
+            else "Profile next"
+        )
         for k in profiled[: None if self.full else 2]:
-            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
+            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. {order}:", indent=2)
             self.command(k["profile"] or "")
 
     def markers(self) -> None:
@@ -376,7 +381,8 @@ class _Page:
 
     def quality(self) -> None:
         """Notes on the quality of the data."""
-        quality = self.doc["quality"]
+        # those on top are not repeated
+        quality = [q for q in self.doc["quality"] if q["message"] not in self.doc["frame"]["notes"]]
         if quality:
             self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):

@@ -41,6 +41,7 @@ _SHARE_RE = re.compile(r"\d% *\d+\.\d+ ?ms ")
 SHOWN = 0.9  # of the GPU time that a dump states: below it, what the tree leaves out is said
 _STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
 _STAT_RE = re.compile(r"(?<!\d)(\d{1,12}) (draw|prim|vert|dispatch|group)")
+MAX_UNLISTED = 0.5  # heuristic: of an event's work and time; less is what events without a name of their own do
 _TIME_RE = re.compile(r"^ *(\d{1,9}\.\d+) ms *$")
 _SPEC = (
     ("", "event", ""),
@@ -96,6 +97,7 @@ def read(source: Source, options: Options) -> Table:
     table.collectable = frozenset()
     text_rows.enter(table, _SPEC, log.cells)
     _say_stated(table, log)
+    _say_unlisted(table, log)
     if log.brief:
         table.notes.append(f"{plural(log.brief, 'event')} of 0.00 ms left out: shorter than ProfileGPU prints")
     for queue, ms in log.beside.items():
@@ -119,6 +121,45 @@ def _say_stated(table: Table, log: _Log) -> None:
         if rows and shown < SHOWN * stated:
             text = f"the dump states {stated:.2f} ms of GPU time, its frame takes {shown:.2f} ms ({shown / stated:.1%}): shares are of the frame"
             table.remark("part-of-total", text, rows[0])
+
+
+def _say_unlisted(table: Table, log: _Log) -> None:
+    """Remark on events most of whose draws and dispatches are in no event below them: the log ends early, or hides them."""
+    for i, level in enumerate(log.levels):
+        below = _children(log, i)
+        mine, theirs = _work(log, [i]), _work(log, below)
+        rest = float(log.cells[i][1] or 0) - sum(float(log.cells[k][1] or 0) for k in below)
+        missing = [m - t for m, t in zip(mine, theirs, strict=True)]
+        if (
+            level
+            and below
+            and sum(missing) > MAX_UNLISTED * sum(mine)
+            and rest > MAX_UNLISTED * float(log.cells[i][1] or 0)
+        ):
+            counted = " and ".join(
+                f"{n:,} of {m:,} {word}" for n, m, word in zip(missing, mine, ("draws", "dispatches"), strict=True) if m
+            )
+            text = f"{log.cells[i][0]}: {counted} ({rest:.2f} ms) are in no event of this log, so nothing names them: paste the log to its end"
+            table.remark("unlisted-events", text, i)
+            return
+
+
+def _children(log: _Log, i: int) -> list[int]:
+    """Events right below event i."""
+    out: list[int] = []
+    least = 0
+    for k in range(i + 1, len(log.levels)):
+        if log.levels[k] <= log.levels[i] or log.dumps[k] != log.dumps[i]:
+            break
+        if not out or log.levels[k] <= least:
+            out.append(k)
+            least = log.levels[k]
+    return out
+
+
+def _work(log: _Log, rows: list[int]) -> list[int]:
+    """Draws and dispatches of some events."""
+    return [sum(int(log.cells[k][at] or 0) for k in rows) for at in (2, 5)]
 
 
 def _scan(source: Source) -> _Log:

@@ -6,9 +6,10 @@ import re
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
-from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
+from triage.capture.trace_nouns import COPY, KERNEL, SET, Operations, Trace
 from triage.dialects import Match, Options
 from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command, unitrace_rows
 from triage.dialects.traces.event import Event
@@ -44,6 +45,8 @@ MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
+CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
+MIN_CLOSED = 0.5  # of a graph's operations: heuristic
 _PRODUCTS = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
     "launch.block_size": ("block x", "block y", "block z"),
@@ -277,3 +280,14 @@ def _say(
         table.notes.append(
             f"{plural(count, 'kernel')} of graph launches: the trace holds no operators and shapes for them"
         )
+        inside = np.flatnonzero(np.isin(called, graphs))
+        if (closed := closed_gaps(ops, inside)) > MIN_CLOSED * len(inside):
+            text = f"{closed:,} of {plural(len(inside), 'operation')} of graph launches start within {CLOSED_NS} ns of the one before: the profiler closed the gaps, so the busy share is an upper bound and short kernels look longer"
+            table.quality.append(Quality("closed-gaps", text))
+
+
+def closed_gaps(ops: Operations, rows: Indices) -> int:
+    """How many of some operations start as the one before on their stream ends, which no GPU does."""
+    order = rows[np.lexsort((ops.start[rows], ops.stream[rows], ops.device[rows]))]
+    same = (ops.stream[order[1:]] == ops.stream[order[:-1]]) & (ops.device[order[1:]] == ops.device[order[:-1]])
+    return int((same & (np.abs(ops.start[order[1:]] - ops.end[order[:-1]]) <= CLOSED_NS)).sum())
