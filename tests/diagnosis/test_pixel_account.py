@@ -41,6 +41,21 @@ def test_a_prepass_that_throws_its_pixels_away_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_triangles_behind_a_prepass_share_one_layer_of_the_target(tmp_path: Path) -> None:
+    _, said = diagnosed(
+        tmp_path,
+        "DrawIndexed(2),Frame/Prepass,draw,3,1000000,900000,0,3000000,50",
+        "DrawIndexed(3),Frame/Prepass,draw,3,1000000,900000,40000000,3000000,50",
+        "DrawIndexed(5),Frame/GBuffer,draw,2,1000000,900000,1000000,1000000,100",
+        "DrawIndexed(6),Frame/GBuffer,draw,2,1000000,900000,1000000,1000000,100",
+    )
+    assert (
+        "36.4 % of the frame" in said["FRM012"] and "(1.8 M primitives, 1.1 pixels each in one layer)" in said["FRM012"]
+    )
+    # what runs no pixel shader hides nothing that was shaded
+    assert "27.3 % of the frame" in said["FRM014"]
+
+
 def test_layers_that_pass_are_overdraw(tmp_path: Path) -> None:
     passes, said = diagnosed(
         tmp_path,

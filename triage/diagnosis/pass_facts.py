@@ -39,20 +39,23 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[Told, ...]
         return ()
     return (
         _dense(found, prims, pixels, capture.leaf, total),
-        _wasted(every, book, total),
+        _wasted(every, book, np.where(column(view, "invocations.ps") == 0, np.nan_to_num(capture.self_ns), 0.0), total),
         _layered(every, book, total),
     )
 
 
-def _wasted(every: Sequence[Pass], book: Sequence[Account], total: float) -> Told:
-    """Passes that shade several layers of which the depth test throws most away; nothing where no pass has both counts."""
+def _wasted(every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, total: float) -> Told:
+    """Passes that shade several layers of which the depth test throws most away; nothing where no pass has both counts.
+
+    unshaded: time in ns of each range that runs no pixel shader, which is not the passes' shading.
+    """
     known = [(p, a) for p, a in zip(every, book, strict=True) if a.shaded is not None and a.thrown is not None]
     if not known:
         return Told()
     spots = [
         Spot(
             p.marker,
-            p.time_ns,
+            p.time_ns - float(unshaded[p.rows].sum()),
             f"{_name(p)} ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)",
             {"frame.hidden_part": a.thrown or 0},
         )
@@ -96,20 +99,29 @@ def _visible(a: Account) -> float | None:
 
 
 def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float) -> Told:
-    """Passes finer than the screen, by pixels that their own depth test let through, never by survivors of an equal test."""
+    """Passes finer than the screen, by pixels that their own depth test let through.
+
+    Survivors of an equal test say nothing of the triangles: then one layer of the target is shared out, of which two are common.
+    """
     dense = [
         Spot(
             p.marker,
             p.time_ns,
-            f"{_name(p)} ({n / 1e6:.1f} M primitives, {px:.1f} pixels each)",
+            f"{_name(p)} ({n / 1e6:.1f} M primitives, {px:.1f} pixels each{' in one layer' if a.survivors else ''})",
             {"frame.dense_excess": 1 - px / TINY},
         )
         for p, a in found
-        for n, px in [geometry(p, prims, pixels, leaf)]
-        if n >= DENSE and px < TINY and not a.survivors
+        for n, px in [_share_of_target(a, *geometry(p, prims, pixels, leaf))]
+        if n >= DENSE and px < (TINY / 2 if a.survivors else TINY)
     ]
     none = "no pass with many primitives of a few pixels"
     return told("frame.dense_share", dense, total, none, ("frame.dense_excess",))
+
+
+def _share_of_target(a: Account, drawn: float, each: float) -> tuple[float, float]:
+    if not a.survivors:
+        return drawn, each
+    return drawn, a.target / drawn if a.target and drawn else np.inf
 
 
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:
