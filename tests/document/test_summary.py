@@ -23,7 +23,18 @@ def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[s
     rows = [{"rank": k + 1, "rule": r, "name": r.lower(), "title": f"Title of {r}", "workload": w, "level": level(s / total, "medium"), "confidence": "medium",
              "message": "m", "advice": [], "caveats": [], "cites": [], "gain": {"fraction": s / own, "saved_ns": s, "share": s / total, "speedup": 1.0, "low": 0.0, "bound": 0.9}}
             for k, (r, w, s) in enumerate(sorted(findings, key=lambda f: -f[2]))]  # fmt: skip
-    workloads = [{"id": w, "name": f"name of {w}", "self_ns": own, "limiter_class": "memory", "path": []} for w in ids]
+    workloads = [
+        {
+            "id": w,
+            "name": f"name of {w}",
+            "self_ns": own,
+            "limiter_class": "memory",
+            "verdict_class": "not-diagnosed",
+            "sol": [],
+            "path": [],
+        }
+        for w in ids
+    ]
     return {"frame": {"duration_ns": total, "workloads": len(ids), "recoverable_ns": 0, "recoverable_low_ns": 0, "recoverable_bound_ns": 0, "limiters": [],
                       "findings_total": len(rows), "findings_listed": len(rows)}, "workloads": workloads, "findings": rows, "blind_spots": []}  # fmt: skip
 

@@ -159,7 +159,7 @@ DERIVATIONS = (
         ask=("prims.rasterized", "prims.input"),
     ),
     Derivation(
-        "vram.written_share",
+        "vram.outgoing_share",
         "bytes written, else the peak spent on writes, / that of reads and writes",
         lambda wrote, got, writing, reading: first(over(wrote, wrote + got), over(writing, writing + reading)),
         optional=("vram.bytes_written", "vram.bytes_read", "vram.write_throughput", "vram.read_throughput"),

@@ -18,9 +18,8 @@ from triage.ground.phrasing import lower_first, percent, plural
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
-MIN_LIMIT_SHARE = (
-    0.8  # heuristic: of the time; more at a hardware limit says more of a capture than what little can be saved
-)
+# heuristic: of the time; more at a hardware limit says more of a capture than what little can be saved
+MIN_LIMIT_SHARE = 0.75
 MAX_DEVICES = 4  # whose busy shares the headline lists one by one
 
 

@@ -112,8 +112,9 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
 
 def _leading(d: Diagnosis) -> set[str]:
     """Root causes of the shown workloads, whose titles tables print even where no finding is listed."""
-    seen = {k for p, part in enumerate(d.parts) for k in distinct(part.leaders.cause[d.shown(p)]) if k >= 0}
-    return {d.cause_index.names[k] for k in seen}
+    seen = {k for p, part in enumerate(d.parts) for k in distinct(part.leaders.cause[d.shown(p)])}
+    seen |= {one.root for part in d.parts for w, one in part.wholes.items() if w >= 0}
+    return {d.cause_index.names[k] for k in seen if k >= 0}
 
 
 def _rooflines(outcomes: Sequence[Outcomes]) -> dict[str, RooflineEntry]:

@@ -107,9 +107,14 @@ class Columns:
 
     @cached_property
     def saved(self) -> Floats:
-        """Saving of the root cause in ns; NaN without one."""
-        led = self.leader >= 0
-        return np.where(led, self._d.parts[self._p].leaders.likely[self.rows] * self.own, np.nan)
+        """Saving of the root cause in ns; NaN without one. What a marker fulfils as a whole saves of the time below it."""
+        part = self._d.parts[self._p]
+        out = np.where(self.leader >= 0, part.leaders.likely[self.rows] * self.own, np.nan)
+        for item in (i for i in self._d.items if i.whole and i.alone_ns > 0):
+            for w in (w for p, w in item.workloads if p == self._p and w >= 0 and part.leaders.cause[w] < 0):
+                alone = part.wholes[w].causes.rows[item.cause].likely[0] * self._capture.frame_ns
+                out[self.rows == w] = alone * item.saved_ns / item.alone_ns
+        return out
 
     @cached_property
     def limiter_class(self) -> list[str]:

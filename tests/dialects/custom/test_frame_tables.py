@@ -35,6 +35,8 @@ KNOWN = {
     ("5/03_inhouse_frameprof.csv", "Frame/SSAO"): "issue-bound",
     # `Waves` alone may be those of a launch or of the whole GPU: not read
     ("6/12_host_bus.csv", "Frame/Sim/Indirect Args"): "idle-sms",
+    # DRAM at 75 % of its peak: more bytes in flight reach 85 %
+    ("6/15_compute_memory.csv", "Sim/Grid/Advect"): "memory-latency",
 }
 
 

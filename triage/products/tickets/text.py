@@ -134,7 +134,7 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]
     numbers = list({(e["metric"], e["op"]): e for e in numbers[:2]}.values())
     return {
         "name": phrases.path(w, 60) if w else WHOLE,
-        "own_ns": w["self_ns"] if w else total_ns,
+        "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
         "why": phrases.check(numbers[0]) if numbers else f["title"],
         "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[:2]),
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
