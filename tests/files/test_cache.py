@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES, run
+from triage import schema
 from triage.dialects.custom import vocabulary
 from triage.files import cache
 from triage.rulebook import pack, packs
@@ -126,6 +127,14 @@ def test_remembered_words_are_the_words(place: Path, monkeypatch: pytest.MonkeyP
     assert kept.read_bytes() == whole
     monkeypatch.setattr(vocabulary, "_build_metrics", dict)
     assert list(vocabulary.metrics.__wrapped__().items()) == list(fresh.items())
+
+
+def test_remembered_words_are_named_after_every_list_of_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(vocabulary.stored, "digest", lambda files: read.extend(files) or "0")
+    vocabulary.metrics.__wrapped__()
+    lists = set(Path(schema.__file__).parent.glob("*.csv"))
+    assert lists and lists <= {p.resolve() for p in read}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")

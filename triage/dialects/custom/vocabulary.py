@@ -125,7 +125,7 @@ def metrics() -> dict[Words, tuple[str, ...]]:
     Made once per machine: three thousand names take 4 % of a small diagnosis.
     """
     here = Path(__file__).parent
-    name = f"words-{stored.digest([*here.glob('vocabulary.*'), *here.glob('../../schema/*.py')])}"
+    name = f"words-{stored.digest([*here.glob('vocabulary.*'), *here.glob('../../schema/*.*')])}"
     with contextlib.suppress(ValueError, AttributeError, TypeError):  # nothing kept, or not what this keeps
         return {frozenset(words.split()): tuple(ids) for words, ids in json.loads(stored.recall(name) or b"").items()}
     table = _build_metrics()
