@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -57,8 +58,13 @@ def right(path: Path, sample: int = 10_000) -> None:
     fired, _ = plain(view, doctor.book, "v2", "workload")
     place = {int(w): i for i, w in enumerate(view.rows)}
     assert all(fired[name][place[w]] for name, w in listed), "a listed finding that plain evaluation does not confirm"
-    saved = [f["gain"]["saved_ns"] or 0 for f in got["findings"] if f["gain"]]
-    assert saved == sorted(saved, reverse=True), "order"
+    # those of the items stand first, in the items' order; each group and the rest by what they save
+    rest = [(f["cause"], f["gain"]["saved_ns"] or 0) for f in got["findings"] if f["gain"]]
+    for item in got["todo"]:
+        group = list(itertools.takewhile(lambda f, cause=item["cause"]: f[0] == cause, rest))
+        assert group == sorted(group, key=lambda f: -f[1]), f"order of {item['cause']}"
+        rest = rest[len(group) :]
+    assert [saved for _, saved in rest] == sorted((saved for _, saved in rest), reverse=True), "order"
 
 
 if __name__ == "__main__":
