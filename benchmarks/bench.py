@@ -202,7 +202,8 @@ class Bench:
                 walls[n] = row.ours_s if row else 0.0
             for few, many in ((10_000, 100_000), (100_000, 1_000_000)):
                 name = f"Ten times the rows, {kind}: from {few // self.small:,} to {many // self.small:,}"
-                self.figure(name, lambda a=walls[few], b=walls[many]: b / a, "x the time", "at most 11")
+                if walls[few] and walls[many]:  # both were asked for
+                    self.figure(name, lambda a=walls[few], b=walls[many]: b / a, "x the time", "at most 11")
         for peer, code in PEERS.items():
             name = f"{1_000_000 // self.small:,} x 40, triage / {peer} only reading"
             if importlib.util.find_spec(peer):
