@@ -270,6 +270,7 @@ def test_a_skipped_file_is_counted_beside_its_error(tmp_path: Path) -> None:
         ("a.csv", "frame,ms\n", "unknown format, a header without rows ('frame', 'ms') - record again, or list supported formats: triage list dialects"),
         ("a.csv", "0.1,2,3\n0.2,2,3\n", "unknown format, rows without a header line (first: '0.1', '2', '3') - put the header line of the tool's file back as line 1"),
         ("a.json", '{"a": 1}\n', "JSON in no layout that triage reads - export a table, or list supported formats: triage list dialects"),
+        ("b.json", "{\n \"\"\n", "JSON in no layout that triage reads - export a table, or list supported formats: triage list dialects"),
         ("a.csv", "Name,Duration (furlongs)\nk,1\n", "unknown unit 'furlongs' in 'Duration (furlongs)' - use ns, us, ms or s"),
         ("a.csv", "Name,Duration (ns)\nk,abc\n", "2: no numeric cells ('abc' in Duration (ns)) - check the column, or export again"),
         ("a.csv", "Name,Duration (ns),SM %\nk,1\nj,2\n", "2: 2 cells, header has 3; most rows are like this - export again"),

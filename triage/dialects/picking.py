@@ -103,7 +103,8 @@ def _unknown(source: Source) -> UnknownDialect:
         return _unknown_folder(source)
     lists = "or list supported formats: triage list dialects"
     # a rule of dashes above a table says nothing of it
-    first = next((line for line in source.head_lines if any(c.isalnum() for c in line)), source.head_text[:60]).strip()
+    lines = [line.strip() for line in source.head_lines if line.strip()] or [""]
+    first = next((line for line in lines if any(c.isalnum() for c in line)), lines[0])
     columns = [c.strip()[:40] for c in cells(first)[:3]]
     if not first.replace("\t", "").isprintable() or "\ufffd" in first:
         return UnknownDialect(f"{path}: unknown format, probably binary", "export the table as CSV")
