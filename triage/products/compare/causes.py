@@ -7,13 +7,12 @@ from typing import NamedTuple
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.compare.compare_result import Comparison
-from triage.products.compare.waterfall import added, ends, titles, unequal_work
+from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles, unequal_work
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
 MIN_CHIEF_SHARE = 0.5  # share of the change from which on one workload is the cause that is named
-IDLE = "idle: "
 
 
 class Cause(NamedTuple):
@@ -44,8 +43,8 @@ def cause(doc: Comparison, verdict: str) -> str:
 def causes(doc: Comparison) -> list[Cause]:
     """The parts of a timeline's change at equal work, largest first."""
     before, after = ends(doc)
-    scale = after / (doc["frame"]["after_ns"] or after or 1.0)
-    rows = {r["what"]: (r["after"] or 0.0) * scale - (r["before"] or 0.0) for r in doc["timeline"] if r["unit"] == "ns"}
+    by = scale(doc)
+    rows = figures_added(doc)
     idle, copies = rows.get("idle", 0.0), rows.get("exposed copies", 0.0)
     reasons = sorted((w for w in rows if w.startswith(IDLE) and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
     why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= MIN_CAUSE_SHARE)
@@ -53,7 +52,7 @@ def causes(doc: Comparison) -> list[Cause]:
         (u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]
     ]
     own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
-    talk = sum((a or 0.0) * scale - (b or 0.0) for name, (b, a) in own if is_collective(name))
+    talk = sum((a or 0.0) * by - (b or 0.0) for name, (b, a) in own if is_collective(name))
     parts = [Cause("idle time", idle, why), Cause("communication", talk), Cause("exposed copies", copies)]
     parts.append(Cause("other kernels" if talk else "kernels", after - before - idle - talk - copies))
     return sorted(parts, key=lambda c: -abs(c.adds_ns))

@@ -80,6 +80,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
     for p, title in zip(listed, distinct([p["where"] for p in listed], 80), strict=True):
         p["title"] = title
     done = unequal_work(doc)
+    word = f"{verdict_word(verdict(doc))} {once(doc)}".strip()
     fall = steps(doc, "overlap" if doc["timeline"] else "outside")
     names: dict[str, object] = {
         "listed": listed,
@@ -92,13 +93,9 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
         "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70),
-        "headline": _filled(
-            f"{' '.join([verdict_word(verdict(doc)).capitalize(), *filter(None, [once(doc)])])}: {headline(doc)}", form
-        )
-        if form == "terminal"
-        else headline(doc),
+        "headline": _filled(f"{upper_first(word)}: {headline(doc)}", form) if form == "terminal" else headline(doc),
         "sentences": sentences(doc),
-        "verdict": " ".join([verdict_word(verdict(doc)), *filter(None, [once(doc)])]),
+        "verdict": word,
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
         "outlying": [
             _filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]

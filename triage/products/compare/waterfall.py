@@ -11,6 +11,7 @@ from triage.rendering.escape import distinct
 from triage.rendering.phrases import time
 
 MINUS = "\u2212"
+IDLE = "idle: "  # before the reasons of idle time, in the names of rows of a timeline
 STEPS = 10  # workloads that are steps of their own
 
 
@@ -40,10 +41,20 @@ def unequal_work(doc: Comparison) -> Row | None:
     return next(r for r in work["rows"] if r["what"] == work["what"])
 
 
+def scale(doc: Comparison) -> float:
+    """Factor of times after, which makes them those of as much work as before."""
+    return 1 / ((unequal_work(doc) or {"ratio": 1.0})["ratio"] or 1.0)
+
+
 def ends(doc: Comparison) -> tuple[float, float]:
     """(before, after) in ns, the time after for as much work as before; 0 where a side has no times."""
-    ratio = (unequal_work(doc) or {"ratio": 1.0})["ratio"] or 1.0
-    return doc["frame"]["before_ns"] or 0.0, (doc["frame"]["after_ns"] or 0.0) / ratio
+    return doc["frame"]["before_ns"] or 0.0, (doc["frame"]["after_ns"] or 0.0) * scale(doc)
+
+
+def figures_added(doc: Comparison) -> dict[str, float]:
+    """What each time of the timeline adds in ns, for as much work as before."""
+    by = scale(doc)
+    return {r["what"]: (r["after"] or 0.0) * by - (r["before"] or 0.0) for r in doc["timeline"] if r["unit"] == "ns"}
 
 
 def steps(doc: Comparison, rest: str) -> list[Step]:
@@ -54,24 +65,22 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
     before, after = ends(doc)
     if not before or not after:
         return []
-    scale = after / (doc["frame"]["after_ns"] or after)
+    by = scale(doc)
     named = [
-        (name, (p["own_ns"][1] or 0.0) * scale - (p["own_ns"][0] or 0.0))
+        (name, (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0))
         for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
     named.sort(key=lambda n: -abs(n[1]))
     alone = {
         side: sum(u["own_ns"] or 0.0 for u in doc["unmatched"] if u["side"] == side) * sign
-        for side, sign in (("before", -1), ("after", scale))
+        for side, sign in (("before", -1), ("after", by))
     }
     parts = named[:STEPS]
     if more := named[STEPS:]:
         parts.append((f"{len(more)} more", sum(ns for _, ns in more)))
     parts += [(f"only {side}", ns) for side, ns in alone.items()]
-    idle = [r for r in doc["timeline"] if r["what"].startswith("idle: ")]
-    parts += sorted(
-        ((r["what"], (r["after"] or 0.0) * scale - (r["before"] or 0.0)) for r in idle), key=lambda p: -abs(p[1])
-    )
+    idle = [(what, ns) for what, ns in figures_added(doc).items() if what.startswith(IDLE)]
+    parts += sorted(idle, key=lambda p: -abs(p[1]))
     parts.append((rest, after - before - sum(ns for _, ns in parts)))
     out: list[Step] = []
     level = before
