@@ -13,8 +13,7 @@ from triage.ground.phrasing import did_you_mean
 
 def meant(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` for the closest known name; "" where none is close."""
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"did you mean {close[0]!r}?" if close else ""
+    return did_you_mean(difflib.get_close_matches(name, list(known), 1))
 
 
 def meant_metric(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -215,20 +215,20 @@ class Rule:
         return sources(self.cites)
 
 
-def reads(rule: Rule, names: Sequence[str]) -> set[str]:
-    """Metric ids behind names, through lets."""
+def reached(rule: Rule, names: Iterable[str]) -> set[str]:
+    """These names and all that they read through lets: thresholds, lets and metrics."""
     out: set[str] = set()
-    todo, seen = list(names), set()
+    todo = list(names)
     while todo:
-        n = todo.pop()
-        if n in seen or n in rule.thresholds:
-            continue
-        seen.add(n)
-        if n in rule.let:
-            todo += rule.let[n].names
-        else:
-            out.add(n)
+        if (name := todo.pop()) not in out:
+            out.add(name)
+            todo += rule.let[name].names if name in rule.let else ()
     return out
+
+
+def reads(rule: Rule, names: Iterable[str]) -> set[str]:
+    """Metric ids behind names, through lets."""
+    return reached(rule, names) - rule.let.keys() - rule.thresholds.keys()
 
 
 def sources(cites: Iterable[Cite]) -> dict[str, tuple[Cite, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from triage.ground.method import in_words
 from triage.ground.phrasing import FIELD, as_written, fill
-from triage.rulebook.rule import Rule
+from triage.rulebook.rule import Rule, reached
 
 
 def mapped(rule: Rule, change: Callable[[str, str], str]) -> Rule:
@@ -41,18 +41,13 @@ def texts(rule: Rule) -> list[tuple[str, str]]:
     return [(key, text) for key, text in found if text]
 
 
-def used(rule: Rule) -> frozenset[str]:
+def used(rule: Rule) -> set[str]:
     """Thresholds, lets and metrics that its conditions, gain, advice and sentences read, also through lets."""
-    todo = [n for w in rule.when.values() for c in w.conditions for n in c.names]
-    todo += [n for e in (rule.gain.expressions if rule.gain else ()) for n in e.names]
-    todo += [n for a in rule.advice if a.only_if for n in a.only_if.names]
-    todo += [m[1] for key, text in texts(rule) if key != "thresholds" for m in FIELD.finditer(text)]
-    seen: set[str] = set()
-    while todo:
-        if (name := todo.pop()) not in seen:
-            seen.add(name)
-            todo += rule.let[name].names if name in rule.let else ()
-    return frozenset(seen)
+    named = [n for w in rule.when.values() for c in w.conditions for n in c.names]
+    named += [n for e in (rule.gain.expressions if rule.gain else ()) for n in e.names]
+    named += [n for a in rule.advice if a.only_if for n in a.only_if.names]
+    named += [m[1] for key, text in texts(rule) if key != "thresholds" for m in FIELD.finditer(text)]
+    return reached(rule, named)
 
 
 def with_numbers(rule: Rule, method: str) -> Rule:
