@@ -15,7 +15,7 @@ from triage.capture.capture import SEP, Capture, Derived
 from triage.derive import View
 from triage.diagnosis import frame_barriers, frame_copies
 from triage.diagnosis.pass_facts import pass_facts
-from triage.diagnosis.spots import Told
+from triage.diagnosis.spots import PassFacts
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import CLASSES
@@ -49,7 +49,7 @@ def frame_captures(
     total = float(capture.frame_ns)
     over = f"over {len(capture)} workloads"
     known: Facts = {"frame.time": (total, over), "frame.workloads": (float(len(capture)), over)}
-    passes = Told()
+    passes = PassFacts()
     if total > 0:
         known["frame.uncovered"] = (capture.uncovered_ns / total, "time outside all ranges / frame time")
         for name, time in zip(CLASSES, np.bincount(limiter, own, len(CLASSES)), strict=True):

@@ -10,7 +10,7 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
-from triage.diagnosis.spots import Spot, Told, join, told
+from triage.diagnosis.spots import PassFacts, Spot, join, share_facts
 from triage.ground.phrasing import whole_percent
 from triage.reading.pixel_account import THROWN, Account, accounts, column
 
@@ -20,14 +20,14 @@ DENSE = 100_000  # heuristic: primitives of a pass below which its density is no
 LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
 
 
-def pass_facts(capture: Capture, total: float) -> Told:
+def pass_facts(capture: Capture, total: float) -> PassFacts:
     """Facts of rule scope `frame` about passes: geometry finer than the screen, needless work. Nothing without passes."""
     view = View(capture)
     waste = waste_facts(capture, view, total) if total > 0 else ()
     return join((*waste, *_pixel_facts(capture, view, total)))
 
 
-def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[Told, ...]:
+def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts, ...]:
     prims, pixels = column(view, "prims.drawn"), column(view, "pixels.covered")
     if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
         return ()
@@ -44,14 +44,14 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[Told, ...]
     )
 
 
-def _wasted(every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, total: float) -> Told:
+def _wasted(every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, total: float) -> PassFacts:
     """Passes that shade several layers of which the depth test throws most away; nothing where no pass has both counts.
 
     unshaded: time in ns of each range that runs no pixel shader, which is not the passes' shading.
     """
     known = [(p, a) for p, a in zip(every, book, strict=True) if a.shaded is not None and a.thrown is not None]
     if not known:
-        return Told()
+        return PassFacts()
     spots = [
         Spot(
             p.marker,
@@ -63,10 +63,10 @@ def _wasted(every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, to
         if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN
     ]
     none = f"no pass shades more than {LAYERS:g} layers and throws half of them away"
-    return told("frame.hidden_share", spots, total, none, ("frame.hidden_part",))
+    return share_facts("frame.hidden_share", spots, total, none, ("frame.hidden_part",))
 
 
-def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Told:
+def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> PassFacts:
     """Passes of several ranges that let more than three layers through; a single one states its own; nothing where none is known."""
     known = [
         (p, a, layers)
@@ -74,7 +74,7 @@ def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> To
         if len(p.rows) > 1 and (layers := _visible(a)) is not None
     ]
     if not known:
-        return Told()
+        return PassFacts()
     spots = [
         Spot(
             p.marker,
@@ -86,7 +86,7 @@ def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> To
         if layers > LAYERS
     ]
     none = f"no pass with more than {LAYERS:g} layers"
-    return told("frame.layered_share", spots, total, none, ("frame.layered_excess", "frame.layered_blended"))
+    return share_facts("frame.layered_share", spots, total, none, ("frame.layered_excess", "frame.layered_blended"))
 
 
 def _name(p: Pass) -> str:
@@ -98,7 +98,9 @@ def _visible(a: Account) -> float | None:
     return a.passed if a.thrown is not None else None if a.early else a.shaded
 
 
-def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float) -> Told:
+def _dense(
+    found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float
+) -> PassFacts:
     """Passes finer than the screen, by pixels that their own depth test let through.
 
     Survivors of an equal test say nothing of the triangles: then one layer of the target is shared out, of which two are common.
@@ -115,7 +117,7 @@ def _dense(found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats,
         if n >= DENSE and px < (TINY / 2 if a.survivors else TINY)
     ]
     none = "no pass with many primitives of a few pixels"
-    return told("frame.dense_share", dense, total, none, ("frame.dense_excess",))
+    return share_facts("frame.dense_share", dense, total, none, ("frame.dense_excess",))
 
 
 def _share_of_target(a: Account, drawn: float, each: float) -> tuple[float, float]:

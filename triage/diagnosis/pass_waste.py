@@ -10,7 +10,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
-from triage.diagnosis.spots import Spot, Told, told
+from triage.diagnosis.spots import PassFacts, Spot, share_facts
 from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
@@ -35,7 +35,7 @@ MANY = 10_000  # heuristic: primitives from which equal counts of two passes are
 _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 
 
-def waste_facts(capture: Capture, view: View, total: float) -> Iterator[Told]:
+def waste_facts(capture: Capture, view: View, total: float) -> Iterator[PassFacts]:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
     if capture.input.tells.get("work") == "graphics":
         yield _second_runs(capture, view, total)
@@ -53,22 +53,24 @@ def samples(name: str) -> int:
     return int(m[1] or m[2]) if m else 1
 
 
-def _resolves(capture: Capture, total: float) -> Told:
+def _resolves(capture: Capture, total: float) -> PassFacts:
     """Time of ranges that only resolve samples; nothing in a frame without a sign of multisampling."""
     where = np.array([bool(_RESOLVE_RE.search(str(n)[:400])) for n in capture.names])
     if not where.any():
-        return Told()
-    return told("frame.resolve_share", [Spot(i, *x) for i, x in _timed(capture, where)], total, "no timed resolve")
+        return PassFacts()
+    return share_facts(
+        "frame.resolve_share", [Spot(i, *x) for i, x in _timed(capture, where)], total, "no timed resolve"
+    )
 
 
-def _tile_transfers(capture: Capture, total: float) -> Told:
+def _tile_transfers(capture: Capture, total: float) -> PassFacts:
     """Time of loads into tile memory and of depth stores; nothing in a frame whose surfaces have no such stages."""
     stages = np.array([bool(_STAGE_RE.fullmatch(str(n)[:40])) for n in capture.names])
     if not stages.any():
-        return Told()
+        return PassFacts()
     where = stages & [not _KEPT_RE.match(str(n)[:40]) for n in capture.names]
     spots = [Spot(int(capture.parent[i]), *x) for i, x in _timed(capture, where)]
-    return told("frame.tile_share", spots, total, "only colour is stored")
+    return share_facts("frame.tile_share", spots, total, "only colour is stored")
 
 
 def _timed(capture: Capture, where: Masks) -> list[tuple[int, tuple[float, str]]]:
@@ -85,12 +87,12 @@ def _place(capture: Capture, i: int) -> str:
     return f"{around}, {capture.names[i]}" if around else str(capture.names[i])
 
 
-def _multisampled(found: Sequence[Pass], view: View, total: float) -> Told:
+def _multisampled(found: Sequence[Pass], view: View, total: float) -> PassFacts:
     """Multisampled passes whose colour or depth units limit; nothing where no pass is known to be multisampled."""
     stated = column(view, "target.samples")
     known = [(p, n) for p in found if (n := _samples_of(p, stated)) > 1]
     if not known:
-        return Told()
+        return PassFacts()
     busy = np.fmax(column(view, "crop.throughput"), column(view, "zrop.throughput"))
     weights = np.nan_to_num(view.capture.self_ns)
     bad = []
@@ -99,7 +101,7 @@ def _multisampled(found: Sequence[Pass], view: View, total: float) -> Told:
         if len(rows) and float(np.average(busy[rows], weights=weights[rows])) > LOW:
             bad.append((p, n))
         elif not len(rows):
-            return Told()  # whether they limit was not counted
+            return PassFacts()  # whether they limit was not counted
     spots = [
         Spot(
             p.marker,
@@ -110,7 +112,7 @@ def _multisampled(found: Sequence[Pass], view: View, total: float) -> Told:
         for p, n in bad
     ]
     none = "no multisampled pass at the limit of its colour or depth units"
-    return told("frame.msaa_share", spots, total, none, ("frame.msaa_part",))
+    return share_facts("frame.msaa_share", spots, total, none, ("frame.msaa_part",))
 
 
 def _samples_of(p: Pass, stated: Floats) -> int:
@@ -118,10 +120,10 @@ def _samples_of(p: Pass, stated: Floats) -> int:
     return round(float(np.median(known))) if len(known) else max((samples(level) for level in p.levels), default=1)
 
 
-def _twice(capture: Capture, view: View, total: float) -> Told:
+def _twice(capture: Capture, view: View, total: float) -> PassFacts:
     """Passes whose triangles, vertices, shaded pixels and draws are those of an earlier one; nothing where these were not counted."""
     if capture.frames is not None:  # each marker then stands for all frames
-        return Told()
+        return PassFacts()
     columns = [column(view, m) for m in _SAME]
     first: dict[tuple[float | None, ...], Pass] = {}
     again: list[tuple[Pass, Pass]] = []
@@ -136,25 +138,25 @@ def _twice(capture: Capture, view: View, total: float) -> Told:
         if prims >= MANY and (known := first.setdefault(counts, p)) is not p:
             again.append((p, known))
     if not compared:
-        return Told()
+        return PassFacts()
     spots = [Spot(p.marker, p.time_ns, f"“{p.levels[-1]}” like “{k.levels[-1]}”") for p, k in again]
-    return told("frame.duplicate_share", spots, total, "no two passes with equal counts")
+    return share_facts("frame.duplicate_share", spots, total, "no two passes with equal counts")
 
 
-def _second_runs(capture: Capture, view: View, total: float) -> Told:
+def _second_runs(capture: Capture, view: View, total: float) -> PassFacts:
     """Second runs of markers where the others run once, in a frame whose pixels, which would tell them apart, were not counted."""
     if capture.frames is not None or np.isfinite(column(view, "pixels.covered")).any():
-        return Told()
+        return PassFacts()
     own, leaf = np.nan_to_num(capture.self_ns), capture.leaf & (capture.kinds != "copy")
     marked = leaf & (own > 0) & np.array([not CALL.match(str(n)) for n in capture.names])
     if not marked.any() or np.median(capture.calls[marked]) != 1:
-        return Told()
+        return PassFacts()
     rows = [int(i) for i in np.flatnonzero(marked & (capture.calls == TWICE)) if _alike(capture, int(i))]
     spots = [
         Spot(i, float(own[i]) / TWICE, f"“{capture.names[i]}” (twice {show(float(own[i]) / TWICE, 'ns')})")
         for i in rows
     ]
-    return told("frame.second_share", spots, total, "no marker runs twice where others run once")
+    return share_facts("frame.second_share", spots, total, "no marker runs twice where others run once")
 
 
 def _alike(capture: Capture, i: int) -> bool:

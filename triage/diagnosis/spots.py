@@ -26,23 +26,23 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PassFacts:
     """Facts of the frame, and of its markers by workload."""
 
     whole: Facts = field(default_factory=dict)
     placed: dict[int, Facts] = field(default_factory=dict)
 
 
-def told(share: str, spots: Iterable[Spot], total: float, none: str, parts: Sequence[str] = ()) -> Told:
+def share_facts(share: str, spots: Iterable[Spot], total: float, none: str, parts: Sequence[str] = ()) -> PassFacts:
     """Facts named `share` (time in the spots / total) and `parts` (their mean over that time). none: the text without spots."""
     found = sorted(spots, key=lambda s: -s.time_ns)
     if not found:
-        return Told(dict.fromkeys((share, *parts), (0.0, none)))
+        return PassFacts(dict.fromkeys((share, *parts), (0.0, none)))
     by_place: dict[int, list[Spot]] = {}
     for s in found:
         by_place.setdefault(s.place, []).append(s)
     longest = sorted(((w, own) for w, own in by_place.items() if w >= 0), key=lambda x: -sum(s.time_ns for s in x[1]))
-    return Told(
+    return PassFacts(
         _facts(share, found, total, parts), {w: _facts(share, own, total, parts) for w, own in longest[:MAX_PLACES]}
     )
 
@@ -53,9 +53,9 @@ def _facts(share: str, spots: Sequence[Spot], total: float, parts: Sequence[str]
     return {share: (time / total, text), **means}
 
 
-def join(found: Iterable[Told]) -> Told:
+def join(found: Iterable[PassFacts]) -> PassFacts:
     """All of them as one."""
-    out = Told()
+    out = PassFacts()
     for one in found:
         out.whole.update(one.whole)
         for w, facts in one.placed.items():
