@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -31,13 +31,13 @@ def _kinds() -> tuple[Mapping[str, str], ...]:
 
 def recognise(source: Source) -> Match | None:
     """A line above the rows of a kind, and a row below it."""
-    found = next(((k, rows) for k in _kinds() if (rows := _rows(source, k))), None)
-    return Match(0.88, found[0]["what"]) if found else None
+    kind = next((k for k in _kinds() if next(_rows(source, k), None)), None)
+    return Match(0.88, kind["what"]) if kind else None
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per printed kernel; raises NotTriageable where no kind has rows."""
-    kind, kernels = next(((k, rows) for k in _kinds() if (rows := _rows(source, k))), ({}, []))
+    kind, kernels = next(((k, rows) for k in _kinds() if (rows := list(_rows(source, k)))), ({}, []))
     if not kernels:
         raise NotTriageable(f"{source.path}: no times of kernels", "print them again, with their heading")
     table = kernel_sums.table(NAME, source, kernels, "time", "calls", kind["unit"])
@@ -47,22 +47,21 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _rows(source: Source, kind: Mapping[str, str]) -> list[Kernel]:
+def _rows(source: Source, kind: Mapping[str, str]) -> Iterator[Kernel]:
     """The rows of a kind, wherever its heading stands."""
     begins, row = re.compile(kind["begins"]), re.compile(kind["row"])
     ends = re.compile(kind["ends"]) if "ends" in kind else None
     if not any(begins.search(line[:MAX_LINE]) for line in source.head_lines):
-        return []
-    kernels, inside = [], False
+        return
+    inside = False
     for number, line in enumerate(source.lines(), 1):
         line = line[:MAX_LINE]
         if begins.search(line):
             inside = True
         elif inside and (m := row.search(line)):
-            kernels.append(Kernel(number, m["name"], m["time"].replace(" ", "").replace("µ", "u"), m["calls"]))
+            yield Kernel(number, m["name"], m["time"].replace(" ", "").replace("µ", "u"), m["calls"])
         elif ends is not None and ends.search(line):
             inside = False
-    return kernels
 
 
 def names() -> dict[str, list[str]]:

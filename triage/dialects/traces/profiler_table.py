@@ -76,7 +76,7 @@ def read(source: Source, options: Options) -> Table:
     table.notes.append(f"PyTorch profiler table: own GPU time of {which}")
     if by_share:
         table.notes.append(f"times are {own} % of the total that the table states: rounded to hundredths of a per cent")
-    if any(is_cut(k.name.replace("..", "...")) for k in found):
+    if any(is_cut(k.name) or k.name.endswith("..") for k in found):
         table.notes.append("names are cut: print with max_name_column_width=200")
     _say_missing(table, source, kept[0][1], own)
     table.unmapped = [h for h in printed.rows[0][1] if h not in ("Name", own, calls)]
