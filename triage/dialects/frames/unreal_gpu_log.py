@@ -125,41 +125,40 @@ def _say_stated(table: Table, log: _Log) -> None:
 
 def _say_unlisted(table: Table, log: _Log) -> None:
     """Remark on events most of whose draws and dispatches are in no event below them: the log ends early, or hides them."""
-    for i, level in enumerate(log.levels):
-        below = _children(log, i)
-        mine, theirs = _work(log, [i]), _work(log, below)
-        rest = float(log.cells[i][1] or 0) - sum(float(log.cells[k][1] or 0) for k in below)
-        missing = [m - t for m, t in zip(mine, theirs, strict=True)]
-        if (
-            level
-            and below
-            and sum(missing) > MAX_UNLISTED * sum(mine)
-            and rest > MAX_UNLISTED * float(log.cells[i][1] or 0)
-        ):
+    for i, below in enumerate(_sums_below(log)):
+        own = _amounts(log.cells[i])
+        if below is None or not log.levels[i]:
+            continue
+        ms, *mine = own
+        rest, *missing = (a - b for a, b in zip(own, below, strict=True))
+        if sum(missing) > MAX_UNLISTED * sum(mine) and rest > MAX_UNLISTED * ms:
             counted = " and ".join(
-                f"{n:,} of {m:,} {word}" for n, m, word in zip(missing, mine, ("draws", "dispatches"), strict=True) if m
+                f"{n:,.0f} of {m:,.0f} {word}"
+                for n, m, word in zip(missing, mine, ("draws", "dispatches"), strict=True)
+                if m
             )
             text = f"{log.cells[i][0]}: {counted} ({rest:.2f} ms) are in no event of this log, so nothing names them: paste the log to its end"
             table.remark("unlisted-events", text, i)
             return
 
 
-def _children(log: _Log, i: int) -> list[int]:
-    """Events right below event i."""
-    out: list[int] = []
-    least = 0
-    for k in range(i + 1, len(log.levels)):
-        if log.levels[k] <= log.levels[i] or log.dumps[k] != log.dumps[i]:
-            break
-        if not out or log.levels[k] <= least:
-            out.append(k)
-            least = log.levels[k]
+def _sums_below(log: _Log) -> list[tuple[float, ...] | None]:
+    """Amounts of the events right below each event, None where there are none."""
+    out: list[tuple[float, ...] | None] = [None] * len(log.levels)
+    around: list[int] = []
+    for i, level in enumerate(log.levels):
+        while around and (log.dumps[around[-1]] != log.dumps[i] or log.levels[around[-1]] >= level):
+            around.pop()
+        if around:
+            sums = out[around[-1]] or (0.0, 0.0, 0.0)
+            out[around[-1]] = tuple(a + b for a, b in zip(sums, _amounts(log.cells[i]), strict=True))
+        around.append(i)
     return out
 
 
-def _work(log: _Log, rows: list[int]) -> list[int]:
-    """Draws and dispatches of some events."""
-    return [sum(int(log.cells[k][at] or 0) for k in rows) for at in (2, 5)]
+def _amounts(cells: list[str]) -> tuple[float, float, float]:
+    """Time in ms, draws and dispatches of an event."""
+    return float(cells[1] or 0), float(cells[2] or 0), float(cells[5] or 0)
 
 
 def _scan(source: Source) -> _Log:
