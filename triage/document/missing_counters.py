@@ -69,7 +69,7 @@ def _at_dram(w: WorkloadEntry) -> bool:
     return top is not None and top["unit"] == "VRAM" and (top["pct"] or 0.0) >= 100 * DRAM_REACHED[0]
 
 
-MAX_SETTLED = 1_000  # workloads up to which those at their limit are left out of what is to be collected
+MAX_SETTLED = 1_000  # workloads up to which those at their limit are left out of the counters to collect
 _OF_BYTES = ("vram.", "l2.", "global_", "l1tex.")
 
 

@@ -110,7 +110,7 @@ def _bare_threads(headers: Sequence[Header]) -> Iterator[Header]:
     """`n_threads` counts threads of anything, the CPU's as well: nothing says that it is a share of lanes."""
     for h in headers:
         if h.by_words == LANES and not h.reading.unit and words_of(h.text) - vocabulary.word_set("drop") == {"thread"}:
-            yield replace(h.read_as("", "threads of what is not said"), by_words="")
+            yield replace(h.read_as("", "whose threads is not stated"), by_words="")
 
 
 def _unknown_units(headers: Sequence[Header]) -> Iterator[Header]:

@@ -120,7 +120,7 @@ class JsonRows(Generic[R]):
             if (end := _END_RE.search(text, max(at - 200, 0), at)) is None:
                 continue
             try:
-                # joined: each copy of a block costs a tenth of what it takes to decode it
+                # joined: each copy of a block costs a tenth of its decoding
                 return self._decoder.decode(b"".join((b"[", memoryview(text)[: end.start() + 1], b"]"))), text[at:]
             except (ValueError, RecursionError):
                 break

@@ -80,7 +80,7 @@ def kinds(
     weight, later = (
         np.nan_to_num(s.times.middle[at]) for s, at in zip(sides, (pairs.before, pairs.after), strict=True)
     )
-    # what is no part of the time decides nothing, however its own time changed
+    # workloads that take no part of the time decide nothing, however their own time changed
     log[np.maximum(weight, later) < TRIFLE * max(weight.sum(), later.sum())] = np.nan
     changed = verdicts.are(FASTER) | verdicts.are(SLOWER)
     count = int(np.isfinite(log).sum())
