@@ -21,7 +21,7 @@ from triage.rulebook.texts import used, with_numbers
 
 SECTION = "unweighed"
 _NEEDED = ("id", "weight", "gain")
-_MAY = "title summary applies needs uses thresholds let when overruled_by finding advice verify caveats tests".split()
+_MAY = "title summary applies needs uses thresholds let when concludes overruled_by finding advice verify caveats tests".split()
 _ALONE = (SECTION, "path", "rules_out", "tests")  # keys of the file that are about its own rule
 
 
