@@ -35,7 +35,7 @@ class Farm:
 
         watch(
             [str(self.inside)], Settings(formats=("markdown",)), self.out, every=0, rounds=len(steps) + 1, sleep=sleep,
-            progress=lambda outcome, _: self.done.append(Path(outcome.found.path).name), told=self.rounds.append,
+            progress=lambda outcome, _: self.done.append(Path(outcome.found.path).name), report=self.rounds.append,
         )  # fmt: skip
 
     def reports(self) -> int:

@@ -61,7 +61,7 @@ def check(
     """Raise Misfit for the rows from line `first` to `last` (1-based) that do not fit; nothing where all do.
 
     headers: cells of the header. skip: lines that are no rows. also: other numbers of cells that a row may have.
-    foreign: other text may stand between the rows, told by having less than half the cells, by any delimiter. quotes: do quotes bind
+    foreign: other text may stand between the rows, known by having less than half the cells, by any delimiter. quotes: do quotes bind
     cells; by default not between tabs. held: the bytes of the file, where somebody has read them, and the offset of the
     first line: they are not read again.
     Raises BadCapture where most rows do not fit: then the header is what is damaged.
@@ -303,7 +303,7 @@ def counts(source: Source, first: int, last: int | None, quotes: bool, held: Hel
 
     0 cells are a blank line, UNTERMINATED_QUOTE one whose quotes do not pair, BROKEN one that a carriage return cuts.
 
-    Of a line with quotes only those before and behind delimiters are told from others: a suspect is to be cut.
+    Of a line with quotes only those before and behind delimiters are kept apart from others: a suspect is to be cut.
     """
     sep = ord(source.delimiter)
     for number, data, ends in _pieces(*held, first) if held and source.plain_ends else _blocks(source, first):

@@ -76,9 +76,9 @@ class _One:
         """The verdict on the cause, then its rules: those that fire, that a number silences, that lack a counter."""
         out = [wrap(self.verdict(), "  ")]
         order = {FIRED: 0, OVERRULED: 1, BLIND: 3}
-        told = [(k, r) for k, r in self.rules if self.codes[k] != NOT_APPLICABLE and self.o.concerns(k)]
-        others = [r for k, r in self.rules if (k, r) not in told and not r.unweighed]
-        for k, r in sorted(told, key=lambda x: (order.get(self.codes[x[0]], 2), x[1].id)):
+        judged = [(k, r) for k, r in self.rules if self.codes[k] != NOT_APPLICABLE and self.o.concerns(k)]
+        others = [r for k, r in self.rules if (k, r) not in judged and not r.unweighed]
+        for k, r in sorted(judged, key=lambda x: (order.get(self.codes[x[0]], 2), x[1].id)):
             out.append(wrap(f"{r.id} {self.word(k)}: {self.why(k, r)}", "  - "))
         if others:
             out.append(wrap(f"{plural(len(others), 'rule')} for other devices, work or profilers", "  - "))

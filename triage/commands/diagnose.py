@@ -143,7 +143,7 @@ def _refuse_many(path: str) -> None:
 
 
 def _remarks(form: str, notes: Sequence[str], fail_on: str | None, failed: Sequence[str]) -> Iterator[str]:
-    """What is said beside the report: of a table, which has no place for it, what filters left out; what failed."""
+    """Notes beside the report: of a table, which has no place for it, what filters left out; what failed."""
     yield from (f"note: {n}" for n in notes if form == "csv")
     if fail_on and failed:
         yield f"failed on {fail_on}: {failed[0]}" + (f"; and {len(failed) - 1} more" if len(failed) > 1 else "")

@@ -55,6 +55,13 @@ def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once
         complain(f"{batch.line()} -> {output}")
 
     folder_watch.watch(
-        folders, settings, Path(output), every=every, jobs=jobs, progress=done, told=report, rounds=2 if once else None
+        folders,
+        settings,
+        Path(output),
+        every=every,
+        jobs=jobs,
+        progress=done,
+        report=report,
+        rounds=2 if once else None,
     )
     return 0

@@ -30,8 +30,8 @@ APIS = ("d3d11", "d3d12", "vulkan", "opengl", "metal")
 
 def api_of(capture: Capture) -> str:
     """A word of APIS, "" where nothing tells."""
-    if (told := capture.input.tells.get("api", "")) in APIS:
-        return told
+    if (api := capture.input.tells.get("api", "")) in APIS:
+        return api
     for name in capture.names[:LOOKED_AT]:
         for api, pattern in _CALLS:
             if pattern.search(str(name)):

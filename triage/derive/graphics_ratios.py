@@ -48,8 +48,8 @@ def _draws(draw: Values, geometry: Values, screen: Values, draws: Values, *moved
     moved: primitives and pixels, then shares of peak of the units that only drawing moves.
     """
     kind, counts, shares = highest(draw, geometry, screen), highest(*moved[:2]), highest(*moved[2:])
-    told = first(draws, highest(counts, np.where(np.isnan(shares), np.nan, shares > STILL)))
-    return first(kind, np.where(np.isnan(told), np.nan, told > 0))
+    drawn = first(draws, highest(counts, np.where(np.isnan(shares), np.nan, shares > STILL)))
+    return first(kind, np.where(np.isnan(drawn), np.nan, drawn > 0))
 
 
 def _worst(*stalls: Values) -> Values:

@@ -127,11 +127,11 @@ def _atomics(
     loads: Values,
     stores: Values,
     asked: Values,
-    told: Values,
+    requested: Values,
     *xe: Values,
 ) -> Values:
     by_lines = over(_either(line_atomics, line_reductions), lines)
-    ours = _either(asked, told)
+    ours = _either(asked, requested)
     by_requests = over(ours, _either(loads, stores) + ours)  # of those that were counted
     l3, reads, writes, messages, every, sends, lines_l1, loaded, stored = xe
     at_l2 = _either(atomics, reductions)

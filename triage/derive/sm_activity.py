@@ -36,8 +36,8 @@ def _gpu_idle(
     # replays of single draws count a busy time that is not theirs: PIX on Intel says 40 % of a dispatch whose engines execute
     # 99 % of it. And what a profiled kernel calls idle are its own start and end.
     at_work = highest(sm, load, 1 - eu_idle, eu, valu)
-    told = np.where((busy >= at_work - _APART) & (kernels != 1), np.where(busy >= 1 - _APART, 1.0, busy), np.nan)
-    return np.clip(1 - first(active, told), 0, 1)
+    counted = np.where((busy >= at_work - _APART) & (kernels != 1), np.where(busy >= 1 - _APART, 1.0, busy), np.nan)
+    return np.clip(1 - first(active, counted), 0, 1)
 
 
 def _share(reason: str) -> Derivation:

@@ -153,8 +153,8 @@ def _flag(metric: str, unit: str, text: str, holds: Callable[[Clusters, int], Ma
         i = c.names.index(unit)
         found = holds(c, i)
         # if uncertain, name a top unit but exclude none
-        told = c.complete | (c.plain & (c.sol[i] == c.top) & found)
-        return np.where(np.isnan(c.sol[i]) | ~told, np.nan, found.astype(float))
+        known = c.complete | (c.plain & (c.sol[i] == c.top) & found)
+        return np.where(np.isnan(c.sol[i]) | ~known, np.nan, found.astype(float))
 
     return Derivation(f"{metric}.{unit}", f"{HARDWARE_UNITS[unit]} {text}", flags, (f"{unit}.throughput",), whole=True)
 

@@ -86,7 +86,7 @@ _RDNA = ("gfx10", "gfx11", "gfx12")
 
 
 def of_kernels(tells: Mapping[str, str]) -> bool:
-    """Do exports of which this is told (fact -> word, of their dialect) hold nothing but kernels?"""
+    """Do exports with these facts (fact -> word, of their dialect) hold nothing but kernels?"""
     return tells.get("work") == "compute"
 
 
@@ -97,8 +97,8 @@ def vendor_of(capture: Capture) -> str:
     """
     if capture.device is not None:
         return capture.device.vendor
-    if told := capture.input.tells.get("vendor", ""):
-        return told
+    if vendor := capture.input.tells.get("vendor", ""):
+        return vendor
     votes = {vendor: sum(m.startswith(own) for m in capture.facts) for vendor, own in (*OWN.items(), ("", _BESIDE))}
     first, *rest = (vendor for vendor, n in votes.items() if n == max(votes.values()))
     if not rest and first:
@@ -137,7 +137,7 @@ def _is(vendor: str) -> Derivation:
 def _rdna(view: View) -> Values:
     device = view.capture.device
     arch = device.arch if device is not None else view.capture.table.arch
-    return full(arch == "gfx1" or arch.startswith(_RDNA), view.size)  # "gfx1": told by its registers alone
+    return full(arch == "gfx1" or arch.startswith(_RDNA), view.size)  # "gfx1": known by its registers alone
 
 
 def _kernels(view: View) -> Values:

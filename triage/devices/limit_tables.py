@@ -104,9 +104,9 @@ def _filled(kind: type[_T], row: Mapping[str, str], **made: Any) -> _T:
 def _disagreements(text: str) -> tuple[Disagreement, ...]:
     found = []
     for part in filter(None, text.split(" | ")):
-        change, _, said = part.partition(": ")
+        change, _, cited = part.partition(": ")
         field, _, value = change.partition("=")
-        found.append(Disagreement(field, int(value), said))
+        found.append(Disagreement(field, int(value), cited))
     return tuple(found)
 
 

@@ -324,11 +324,11 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             hidden[a, b] = 0.0
             continue
         saved += float(hidden[a, b])
-        said = (
+        passages = (
             _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
             for k in (a, b)
         )
-        texts.append(" with ".join(said) + _fences(capture, fences, order))
+        texts.append(" with ".join(passages) + _fences(capture, fences, order))
         # a pass can hide behind one other only
         hidden[[a, b], :] = 0.0
         hidden[:, [a, b]] = 0.0

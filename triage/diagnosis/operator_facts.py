@@ -1,6 +1,6 @@
 """Facts of a framework's operators for frame rules: shares of device time, each naming the operators it is made of.
 
-Nothing is said of an operator without shapes, and no roof of a device whose peaks are unknown.
+An operator without shapes is not judged, and no roof of a device whose peaks are unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from triage.ground.method import LOW_INTENSITY
 from triage.ground.phrasing import first_of, percent, whole_percent
 from triage.ground.units import show
 
-# heuristic: a hundred launches' time; what an operator takes less cannot be told from its launch
+# heuristic: a hundred launches' time; what an operator takes less cannot be separated from its launch
 MIN_NS = 100_000
 # NVIDIA, TensorRT-LLM performance guidance: kernels below 10 us are bound by their launch; of twice that start and end are
 # at most half
@@ -136,9 +136,9 @@ def _copies_on_device(o: Operator) -> bool:
 
 
 def _rest(trace: Trace, found: dict[str, list[Operator]]) -> list[Operator]:
-    """Operators with shapes of which nothing else is said."""
-    said = found["operators.attention"] + found["operators.misaligned"]
-    return [o for o in _shaped(trace) if o not in said]
+    """Operators with shapes that no other fact names."""
+    judged = found["operators.attention"] + found["operators.misaligned"]
+    return [o for o in _shaped(trace) if o not in judged]
 
 
 def _shaped(trace: Trace) -> list[Operator]:

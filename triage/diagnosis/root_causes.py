@@ -37,7 +37,7 @@ SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
 
 
 EPSILON = 1e-6  # of floats
-SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it is said first
+SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it comes first
 
 
 @dataclass(slots=True)

@@ -61,7 +61,7 @@ def tile(name: str) -> tuple[int, int] | None:
 def tiling(o: Operator, sms: int) -> Tiling | None:
     """How a product is cut by its longest kernel, None where that is unknown or fewer tiles than SMs leave the grid too small.
 
-    cuBLAS counts by columns: whether rows or columns of the tile meet M is not told, so that the better of both is taken.
+    cuBLAS counts by columns: whether rows or columns of the tile meet M is unknown, so that the better of both is taken.
     """
     size = tile(o.kernels[0]) if o.kernels else None
     if o.kind != "matmul" or size is None or not (o.m and o.n and sms):

@@ -62,8 +62,8 @@ def _interface(dialect: Dialect) -> Iterator[str]:
         elif isinstance(headers, str) or not all(isinstance(h, str) and h for h in headers):
             yield f"names(): {metric!r}: expected a list of names, got {headers!r}"
     collect = collector(dialect)
-    if collect and names and not (isinstance(told := collect(list(names)), str) and told.strip()):
-        yield f"collect() of all its metrics returns {told!r}, expected a command"
+    if collect and names and not (isinstance(command := collect(list(names)), str) and command.strip()):
+        yield f"collect() of all its metrics returns {command!r}, expected a command"
 
 
 def _match(dialect: Dialect, source: Source) -> Match | str | None:

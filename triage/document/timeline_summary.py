@@ -53,10 +53,10 @@ def length(d: DeviceEntry) -> int:
     return d["before_ns"] + d["span_ns"] + d["after_ns"]
 
 
-def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEntry | None:
+def timeline(frame: FrameEntry, shown: Collection[str | None] = ()) -> TimelineEntry | None:
     """A trace at a glance: span, busy and idle time of all devices, idle time by cause, the longest gaps.
 
-    said: commands that the report has already shown, which no kernel repeats.
+    shown: commands that the report has already shown, which no kernel repeats.
     """
     devices = frame["timeline"]
     if not devices:
@@ -86,5 +86,5 @@ def timeline(frame: FrameEntry, said: Collection[str | None] = ()) -> TimelineEn
             if ns
         ],
         "gaps": sorted(gaps, key=lambda g: (-g["length_ns"], g["device"]))[:MAX_GAPS],
-        "kernels": [k if k["profile"] not in said else {**k, "profile": None} for k in frame["kernels"] or ()],
+        "kernels": [k if k["profile"] not in shown else {**k, "profile": None} for k in frame["kernels"] or ()],
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 What is kept is named after everything it was made from, so it cannot be out of date; a missing, damaged or foreign file
 is made again, and where nothing can be written nothing is kept. `TRIAGE_CACHE=FOLDER` puts it elsewhere,
-`TRIAGE_CACHE=off` does without. That may be any folder: the cache has one of its own in it, told by a mark, and touches
+`TRIAGE_CACHE=off` does without. That may be any folder: the cache has one of its own in it, known by a mark, and touches
 nothing but the files in it whose names are its own.
 """
 

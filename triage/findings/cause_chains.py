@@ -68,7 +68,7 @@ class Causes:
                 continue
             # a yes or no is no number
             evidence = best[name].evidence if name in best else self._evidence(part, w, self.code[name])
-            figure = next((e.said for e in evidence if e.op != "is" and not _flag(e.metric)), "")
+            figure = next((e.figure for e in evidence if e.op != "is" and not _flag(e.metric)), "")
             out.append({"cause": name, "title": localize(self.d.book.cause(name).title), "number": figure})
         return out
 

@@ -53,7 +53,7 @@ class Origin:
 class Check:
     """One comparison that a finding rests on, in display units (ratios as percent).
 
-    why: the comparison in words. said: its left side alone, `TEX hit rate 57.0 %`.
+    why: the comparison in words. figure: its left side alone, `TEX hit rate 57.0 %`.
     """
 
     metric: str
@@ -64,7 +64,7 @@ class Check:
     margin: float | None
     source: Origin
     why: str = ""
-    said: str = ""
+    figure: str = ""
 
     @property
     def entry(self) -> EvidenceEntry:

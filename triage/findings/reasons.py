@@ -102,7 +102,7 @@ class Reasons:
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`Divergence: VALU active lanes 100 %, not below 75 %`: the first comparison that failed.
 
-        A cause that this kind of work, device or API cannot have was never in question: nothing is said of it.
+        A cause that this kind of work, device or API cannot have was never in question: it is left out.
         """
         title = localize(rule.rules_out)
         return ((name, w, f"{title}: {why}") for name, w, why in self._failing(rule, index, silent, measured=True))

@@ -54,8 +54,10 @@ class Columns:
         self.rows, self.capture = rows, c.input.path
         # a phone's units stand beside those with a share of peak, in no cluster
         more = {m: o.view[m] for m in TILER_UNITS if is_column(o.view[m])}
-        told = {TILER_UNITS[m] for m in more}
-        more |= {m: o.view[m] for m, name in SHADER_PIPES.items() if told and name not in told and is_column(o.view[m])}
+        tilers = {TILER_UNITS[m] for m in more}
+        more |= {
+            m: o.view[m] for m, name in SHADER_PIPES.items() if tilers and name not in tilers and is_column(o.view[m])
+        }
         none = np.zeros((len(more), len(rows)), dtype=bool)
         self.units = [*(HARDWARE_UNITS[u] for u in clusters.names), *((TILER_UNITS | SHADER_PIPES)[m] for m in more)]
         self.pct: Floats = np.vstack([clusters.sol, *more.values()]) * 100

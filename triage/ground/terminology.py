@@ -1,6 +1,6 @@
 """Terms of a report: its word for a workload, and the vendor's words for the parts of a GPU.
 
-Rules, causes and metrics are written once, in the words of NVIDIA and CUDA where vendors differ. `said` puts such a text into
+Rules, causes and metrics are written once, in the words of NVIDIA and CUDA where vendors differ. `localize` puts such a text into
 the words of the GPU at hand, by the names that the glossary gives (`heard` there: what is replaced). Names and cells quoted from
 a capture never pass through it.
 

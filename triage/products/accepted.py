@@ -22,17 +22,17 @@ def apply(b: Bundle, accepted: Sequence[Accepted], project: str = "") -> Bundle:
     project: what else the project's settings change, a note as well.
 
     An acceptance for a marker covers an item only where all its workloads are below that marker. An expired one, or
-    one whose item has grown, is said and covers nothing.
+    one whose item has grown, is noted and covers nothing.
     """
     if not accepted and not project:
         return b
     paths = {w["id"]: [*w["path"], w["name"]] for w in b.workloads}
     todo = [_item(i, accepted, paths) for i in b.todo]
     scopes = [(name, mine, [_item(i, accepted, paths) for i in items]) for name, mine, items in b.scopes]
-    said = [*([project] if project else []), *_notes(todo)]
-    if not said:
+    notes = [*([project] if project else []), *_notes(todo)]
+    if not notes:
         return replace(b, todo=todo, scopes=scopes)
-    frame: FrameEntry = {**b.frame, "notes": [*b.frame["notes"], *said]}
+    frame: FrameEntry = {**b.frame, "notes": [*b.frame["notes"], *notes]}
     return replace(b, todo=todo, scopes=scopes, head={**b.head, "frame": frame})
 
 
@@ -52,18 +52,18 @@ def _notes(todo: Sequence[ItemEntry]) -> list[str]:
     out = []
     if quiet := [i for i in known if i["accepted"]["state"] == "accepted"]:
         total = sum(i["saved_ns"] or 0.0 for i in quiet)
-        each = "; ".join(f"{lower_first(i['title'])}: {_said(i)}" for i in quiet)
+        each = "; ".join(f"{lower_first(i['title'])}: {_terms(i)}" for i in quiet)
         out.append(f"{plural(len(quiet), 'root cause')} accepted ({phrases.time(total)} of recoverable time): {each}")
     out += [
         f"acceptance {'expired' if i['accepted']['state'] == 'expired' else 'outgrown'}: "
-        f"{lower_first(i['title'])}: {_said(i)}"
+        f"{lower_first(i['title'])}: {_terms(i)}"
         for i in known
         if i["accepted"]["state"] != "accepted"
     ]
     return out
 
 
-def _said(i: ItemEntry) -> str:
+def _terms(i: ItemEntry) -> str:
     a = i["accepted"]
     return f"{a['reason']} ({a['owner']}, until {a['expires']})"
 

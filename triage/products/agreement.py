@@ -76,7 +76,7 @@ def _launches(d: Diagnosis, number: int, least: float) -> list[Launch]:
         if not any((o.rule, o.text) == (x.rule, x.text) for x in mine):
             mine.append(o)
     judge = SecondOpinion(Outcomes(d, part, np.array(sorted(opinions), dtype=np.int64)))
-    return [_launch(d, number, w, [judge.compare(o, w) for o in said], least) for w, said in opinions.items()]
+    return [_launch(d, number, w, [judge.compare(o, w) for o in heard], least) for w, heard in opinions.items()]
 
 
 def _launch(d: Diagnosis, number: int, w: int, heard: list[ComparedOpinion], least: float) -> Launch:

@@ -41,11 +41,11 @@ def watch(
     every: float,
     jobs: int = 1,
     progress: Progress | None = None,
-    told: Callable[[Batch], None] | None = None,
+    report: Callable[[Batch], None] | None = None,
     rounds: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Look every so many seconds. told: callback after each round that did something. rounds: looks; None: for ever."""
+    """Look every so many seconds. report: callback after each round that did something. rounds: looks; None: for ever."""
     seen: dict[str, State] = {}
     done: dict[str, State] = {}
     look = 0
@@ -56,10 +56,10 @@ def watch(
         # a file that is still being written looks different a moment later, and one that is empty is not begun
         ready = [f for f in found if now[f.path] == seen.get(f.path) and any(size for _, size, _ in now[f.path])]
         if any(done.get(f.path) != now[f.path] for f in ready):
-            told_of = _round(ready, settings, out, jobs, progress, gathered.passed)
+            batch = _round(ready, settings, out, jobs, progress, gathered.passed)
             done = {f.path: now[f.path] for f in ready}
-            if told:
-                told(told_of)
+            if report:
+                report(batch)
         seen = now
         look += 1
         if rounds is None or look < rounds:

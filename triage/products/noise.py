@@ -114,7 +114,7 @@ class Differences:
 
     @classmethod
     def none(cls, size: int, floor: float) -> Differences:
-        """Where nothing was measured nothing can be told."""
+        """Where nothing was measured nothing can be decided."""
         verdict, (change, low, high) = np.full(size, VERDICTS.index(UNKNOWN), dtype=np.int8), np.full((3, size), np.nan)
         needs, measured = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
         return cls(verdict, change, low, high, np.full(size, floor), needs, measured)
@@ -210,9 +210,9 @@ def _needs(n: int, m: int, gap: Floats, scale: Floats, chance: float, floor: flo
     for more in range(1, MAX_EXTRA_RUNS + 1):
         if not len(left):
             return needs
-        told = _verdicts(gap[left], _half(n + more, m + more, scale[left], chance), floor, margin) != _INCONCLUSIVE
-        needs[left[told]] = more
-        left = left[~told]
+        decided = _verdicts(gap[left], _half(n + more, m + more, scale[left], chance), floor, margin) != _INCONCLUSIVE
+        needs[left[decided]] = more
+        left = left[~decided]
     # at last: the noise of the mean goes to nothing, and so every gap is beyond the floor or inside the margin
     needs[left] = np.where(_verdicts(gap[left], 0.0, floor, margin) != _INCONCLUSIVE, MAX_EXTRA_RUNS + 1, 0)
     return needs

@@ -113,19 +113,19 @@ class Project:
             ("budgets", [glob for glob, _ in self.budgets]),
             ("accepted", [a.cause for a in self.accepted]),
         )
-        said = [f"{key} {first_of(values, 5, ' and ')}" for key, values in parts if values]
-        return f"settings from {self.path}: {'; '.join(said)}" if said else ""
+        stated = [f"{key} {first_of(values, 5, ' and ')}" for key, values in parts if values]
+        return f"settings from {self.path}: {'; '.join(stated)}" if stated else ""
 
 
 def find(
     start: Path, environment: Mapping[str, str] = os.environ, named: str = ""
 ) -> tuple[Path, dict[str, Any]] | None:
     """The project's file and its table, or None; raise TriageError for one that cannot be read. named: by --config."""
-    if said := named or environment.get(VARIABLE, ""):
-        if said == "off":
+    if given := named or environment.get(VARIABLE, ""):
+        if given == "off":
             return None
-        table = _table(Path(said))
-        return Path(said), table if table is not None else {}
+        table = _table(Path(given))
+        return Path(given), table if table is not None else {}
     for path in _candidates(start):
         if not foreign(path) and (table := _table(path)) is not None:
             return path, table
@@ -219,12 +219,12 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
             need(glob, _text(where, f"needs.{glob}", s), f"{where}: needs.{glob}")
             for glob, s in table.get("needs", {}).items()
         ),
-        budgets=tuple((glob, _ms(where, f"budgets.{glob}", _part(said, "ms"))) for glob, said in budgets.items()),
+        budgets=tuple((glob, _ms(where, f"budgets.{glob}", _part(budget, "ms"))) for glob, budget in budgets.items()),
         owners=(
             *(
-                (glob, _text(where, f"budgets.{glob}.owner", said["owner"]))
-                for glob, said in budgets.items()
-                if isinstance(said, dict) and "owner" in said
+                (glob, _text(where, f"budgets.{glob}.owner", budget["owner"]))
+                for glob, budget in budgets.items()
+                if isinstance(budget, dict) and "owner" in budget
             ),
             *((glob, _text(where, f"owners.{glob}", who)) for glob, who in table.get("owners", {}).items()),
         ),
@@ -232,9 +232,9 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
     )
 
 
-def _part(said: object, key: str) -> object:
+def _part(budget: object, key: str) -> object:
     """A budget's number, which may stand in a table beside its owner."""
-    return said.get(key) if isinstance(said, dict) else said
+    return budget.get(key) if isinstance(budget, dict) else budget
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:

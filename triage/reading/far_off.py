@@ -63,7 +63,7 @@ def find(
                 f": {one[:60]!r} and {other[:60]!r} may have changed places: each is among the figures of the other",
             )
         elif not more and block.title(at):
-            yield i, _said(block, at, i, sorted((spread[at][r], block.rows[r][at]) for r in rows if r != i))
+            yield i, _contrast(block, at, i, sorted((spread[at][r], block.rows[r][at]) for r in rows if r != i))
 
 
 def _spread(figures: Sequence[float]) -> bool:
@@ -117,7 +117,7 @@ def _exchanged(block: Block, i: int, one: tuple[int, list[int]], other: tuple[in
     return among(one[0], other) and among(other[0], one)
 
 
-def _said(block: Block, at: int, i: int, near: Sequence[tuple[float, str]]) -> str:
+def _contrast(block: Block, at: int, i: int, near: Sequence[tuple[float, str]]) -> str:
     span = f"from {near[0][1]} to {near[-1][1]}" if near[0] != near[-1] else near[0][1]
     who = "all others" if len(near) == len(block.rows) - 1 else "others"
     return f": {block.title(at)[:60]!r} is {block.rows[i][at][:40]}, {who} {span}"

@@ -1,6 +1,6 @@
 """Several frames in one capture: separated by a numbered marker around each, or by the sequence of markers that repeats.
 
-Their times are added up by workload as everywhere; what one frame takes, and which frame stands out, is said.
+Their times are added up by workload as everywhere; a note says what one frame takes and which frame stands out.
 """
 
 from __future__ import annotations

@@ -45,12 +45,12 @@ PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`ratio` of the values of `metrics` is 1, within `room` as a share; said: the identity in words."""
+    """`ratio` of the values of `metrics` is 1, within `room` as a share; sentence: the identity in words."""
 
     metrics: tuple[str, ...]
     ratio: Callable[..., Floats]
     room: float
-    said: str
+    sentence: str
 
 
 def _slots(warps: Floats, occupancy: Floats) -> Floats:
@@ -109,7 +109,7 @@ def check(table: Table, device: Device | None) -> list[Quality]:
             with np.errstate(all="ignore"):
                 ratio = one.ratio(*values)
             whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
-            out += _blank(table, one.metrics, whole & (np.abs(ratio - 1) > one.room), one.said)
+            out += _blank(table, one.metrics, whole & (np.abs(ratio - 1) > one.room), one.sentence)
     out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]
     return out + _beyond_bounds(table) + _beyond_peak(table, device)
 
@@ -174,7 +174,7 @@ def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
     return _blank(table, (*moved, "gpu.time"), bad, text)
 
 
-def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, said: str) -> list[Quality]:
+def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, sentence: str) -> list[Quality]:
     if not bad.any():
         return []
     first = int(np.argmax(bad))
@@ -188,4 +188,4 @@ def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, said: str) -> lis
             column.values = np.where(bad, np.nan, column.values)
     at = f"first: {str(table.names[first])[:80]}, line {table.line(first)}: {figures}"
     rows = f"{int(bad.sum())} of {len(table)} rows"
-    return [Quality("contradiction", f"{rows}: {said} ({at}); treated as missing", first, doubt=True)]
+    return [Quality("contradiction", f"{rows}: {sentence} ({at}); treated as missing", first, doubt=True)]

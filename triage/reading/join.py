@@ -31,7 +31,7 @@ _CAST = re.compile(r"\((?:unsigned |signed )?(?:int|long|short|char|bool|size_t)
 def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
     """The captures, but for reports of counters whose kernels another of them has: they go into it.
 
-    That is the only trace; without one the first of several passes of one program. Traces of several ranks are told of
+    That is the only trace; without one the first of several passes of one program. Traces of several ranks know of
     each other. marker: what the captures were cut down to.
     """
     ranks.enter(captures)

@@ -54,11 +54,11 @@ def junit_xml(name: str, suites: Sequence[Suite]) -> Iterator[str]:
 
 
 def _suite(suite: Suite) -> Iterator[str]:
-    said = {"name": suite.name, **_counts(suite.cases), "skipped": "0"}
+    attributes = {"name": suite.name, **_counts(suite.cases), "skipped": "0"}
     if suite.seconds is not None:
         # seconds with nine digits are nanoseconds: a kernel of 7 µs is not 0.000
-        said["time"] = f"{suite.seconds:.9f}"
-    yield _start("testsuite", said) + "\n"
+        attributes["time"] = f"{suite.seconds:.9f}"
+    yield _start("testsuite", attributes) + "\n"
     for case in suite.cases:
         yield _case(case)
     if suite.out:
@@ -73,8 +73,8 @@ def _case(case: Case) -> str:
         inside += f"{_start('failure', why)}{_lines(case.failure.lines)}</failure>"
     if case.out:
         inside += f"<system-out>{_lines(case.out)}</system-out>"
-    said = {"classname": case.group, "name": case.name, "time": f"{case.seconds:.9f}"}
-    return f"{_start('testcase', said)}{inside}</testcase>\n"
+    attributes = {"classname": case.group, "name": case.name, "time": f"{case.seconds:.9f}"}
+    return f"{_start('testcase', attributes)}{inside}</testcase>\n"
 
 
 def _counts(cases: Sequence[Case]) -> dict[str, str]:
@@ -86,8 +86,8 @@ def _lines(lines: Sequence[str]) -> str:
     return "\n".join((_INDENT if line.startswith(_INDENT) else "") + _text(line) for line in lines)
 
 
-def _start(tag: str, said: Mapping[str, str]) -> str:
-    return f"<{tag}" + "".join(f' {key}="{_attribute(value)}"' for key, value in said.items()) + ">"
+def _start(tag: str, attributes: Mapping[str, str]) -> str:
+    return f"<{tag}" + "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items()) + ">"
 
 
 def _attribute(text: str) -> str:

@@ -2,7 +2,7 @@
 
 The sandbox keeps a template from the program; the budget keeps it from the machine. Each turn of a loop, each call,
 filter and included file is a step, and so is each item that a filter or an operator goes through. What is written, and
-every text that is made on the way, counts by its length, before it is made where that can be told.
+every text that is made on the way, counts by its length, before it is made where the length is known.
 """
 
 from __future__ import annotations

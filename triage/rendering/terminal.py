@@ -364,8 +364,8 @@ class _Page:
                 # wrapped, never cut: a cell is found by its line and column
                 self.say(phrases.origin_of(e), "bright_black", 6)
             for place in f["locations"] if self.full else f["locations"][:1]:
-                said = code_places.in_full(place) if self.full else code_places.location(place)
-                self.say(f"@ {said}", "yellow", 4)
+                where = code_places.in_full(place) if self.full else code_places.location(place)
+                self.say(f"@ {where}", "yellow", 4)
             for a in f["advice"] if self.full else f["advice"][:2]:
                 self.say(f"→ {clean(a)}", "green", 4)
 

@@ -59,8 +59,8 @@ def may_hold(applies: Applies, here: Mapping[str, str]) -> bool:
 
 def holds(applies: Applies, here: Mapping[str, str]) -> bool:
     """True where the capture has every fact of `applies`, as stated."""
-    told = {*here, SINCE} if "arch" in here else set(here)
-    return told >= set(applies) and may_hold(applies, here)
+    stated = {*here, SINCE} if "arch" in here else set(here)
+    return stated >= set(applies) and may_hold(applies, here)
 
 
 def reaches(arch: str, since: str) -> bool:
@@ -73,6 +73,6 @@ def reaches(arch: str, since: str) -> bool:
 
 def describe(applies: Applies) -> str:
     """In words: `compute, amd or intel, since gfx90a`; "anywhere" without a fact."""
-    told = {fact: words for fact, words in applies.items() if set(words) != set(FACTS.get(fact, ()))}
-    parts = [("since " if fact == SINCE else "") + " or ".join(words) for fact, words in told.items()]
+    stated = {fact: words for fact, words in applies.items() if set(words) != set(FACTS.get(fact, ()))}
+    parts = [("since " if fact == SINCE else "") + " or ".join(words) for fact, words in stated.items()]
     return ", ".join(parts) or "anywhere"

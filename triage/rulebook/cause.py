@@ -49,9 +49,9 @@ class Cause:
 
     limits: the limiter class that it implies, "" for that of its family. reserved: why no rule names it yet. work: the
     one kind of work in which it occurs, "" for any. place: the metric whose instructions are where it is, "" for the first
-    of its evidence. is_catch_all: a symptom that nearly every cause brings about; said alone, or not at all.
+    of its evidence. is_catch_all: a symptom that nearly every cause brings about; reported alone, or not at all.
     is_once: its time passes once per run, and is in no sum of recoverable time.
-    banner: said of its workloads above the list, whatever leads it; "" for most.
+    banner: a line on its workloads above the list, whatever leads it; "" for most.
     """
 
     id: str

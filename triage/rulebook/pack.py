@@ -39,19 +39,19 @@ def read(folder: Path) -> Pack:
 
     if unknown := set(d) - {"applies", "reach"}:
         raise wrong(min(unknown), f"unknown key {min(unknown)!r}; a pack has applies and reach")
-    holds, said = d.get("applies", {}), d.get("reach", {})
-    for key, value in (("applies", holds), ("reach", said)):
+    holds, stated = d.get("applies", {}), d.get("reach", {})
+    for key, value in (("applies", holds), ("reach", stated)):
         if not isinstance(value, dict):
             raise wrong(key, f"`{key}` is a mapping")
-    if said and (set(said) != {"value", "why"} or not said["why"]):
+    if stated and (set(stated) != {"value", "why"} or not stated["why"]):
         raise wrong("reach", "`reach` needs `value` and `why`")
     try:
-        reach = quantity(said["value"])[0] if said else None
+        reach = quantity(stated["value"])[0] if stated else None
     except (ValueError, UnknownUnit) as e:
         raise wrong("reach", f"reach: {e}") from None
     if reach is not None and not 0 < reach <= 1:
         raise wrong("reach", "`reach` is a share of peak, above 0 and up to 100 %")
     try:
-        return Pack(applies.read(holds), reach, " ".join(str(said.get("why", "")).split()))
+        return Pack(applies.read(holds), reach, " ".join(str(stated.get("why", "")).split()))
     except ValueError as e:
         raise wrong("applies", f"applies: {e}") from None

@@ -183,7 +183,7 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
     _groups(table, export)
     # what the tool printed as a metric wins over a formula for it
     sizes.complete(table, export, options.device)
-    if not export.arch and "sgpr" in export.roles and rdna.told_by_registers(export.roles["sgpr"].values):
+    if not export.arch and "sgpr" in export.roles and rdna.has_rdna_registers(export.roles["sgpr"].values):
         export.arch = rdna.UNKNOWN
     compiled.join(table, export.source, export.arch)
     printed = counter_names.direct(export.arch, export.counters)

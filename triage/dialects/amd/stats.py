@@ -53,15 +53,15 @@ def header(source: Source) -> tuple[int, list[str]]:
 
 def kind(names: list[str]) -> str:
     """What the names are when they are no kernels: a phrase for the user, or "" for kernels."""
-    told = []  # one word per name, for a majority decides
+    kinds = []  # one word per name, for a majority decides
     for name in names:
         what = next((text for pattern, text in _HOST if pattern.fullmatch(name)), "")
         if not what and _DOMAINS.fullmatch(name) and "_" in name:
             what = "sums per domain (domain_stats)"
-        told.append(what)
-    known = [t for t in told if t]
+        kinds.append(what)
+    known = [t for t in kinds if t]
     # one kernel may be named like anything; a table is of the host when most of its names are
-    return max(set(known), key=known.count) if known and len(known) * 2 > len(told) else ""
+    return max(set(known), key=known.count) if known and len(known) * 2 > len(kinds) else ""
 
 
 def names() -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Rows of a custom table that are the host's: slices of a trace beside those of the GPU, told by their category."""
+"""Rows of a custom table that are the host's: slices of a trace beside those of the GPU, known by their category."""
 
 from __future__ import annotations
 

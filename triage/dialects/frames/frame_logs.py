@@ -53,7 +53,7 @@ def table(
 ) -> Table:
     """Frames as a table named by `label`; raises BadCapture without frames, NotTriageable without any frame time.
 
-    spec, rows, lines: as `text_rows.enter` takes them. moments: when each row was written, in ns. Without GPU times the frame time alone is said, and nothing is ranked.
+    spec, rows, lines: as `text_rows.enter` takes them. moments: when each row was written, in ns. Without GPU times only the frame time is reported, and nothing is ranked.
     """
     if not rows:
         raise BadCapture(f"{source.path}: header without frames", "record for longer")

@@ -110,7 +110,7 @@ def _of_summary(
         mean = sum(ms * n for ms, n in gpu) / count
         table.remark(
             "gpu-histogram",
-            f"the GPU takes {mean:.1f} ms per frame on average (GPU HISTOGRAM); which frames is not told",
+            f"the GPU takes {mean:.1f} ms per frame on average (GPU HISTOGRAM); which frames is not in the export",
         )
     if m := _JANK_RE.search(source.head_text):
         table.remark("janky-frames", f"Android counts {plural(int(m[1]), 'janky frame')} of {len(times):,} ({m[2]} %)")

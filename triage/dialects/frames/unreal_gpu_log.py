@@ -21,7 +21,7 @@ TELLS = {"work": "graphics"}
 TITLE = "Unreal Engine ProfileGPU log"
 CAPTURE = """\
 On the console of a Development build: `r.VSync 0`, `r.ProfileGPU.ShowUI 0`, then `ProfileGPU` (Ctrl+Shift+Comma). The tree of GPU
-events stands in `Saved/Logs/<Project>.log`; several in one log are told apart as frames. `r.ProfileGPU.ThresholdPercent 0.05`
+events stands in `Saved/Logs/<Project>.log`; several in one log are separate frames. `r.ProfileGPU.ThresholdPercent 0.05`
 leaves small events out. Times are of one frame: repeat it, or record `csvprofile` for a run.
 """
 MAX_ROWS = 200_000  # events of a log; a dump has some thousand
@@ -38,7 +38,7 @@ _FRAME_RE = re.compile(
     r"^.{0,120}?\b\d{1,3}\.\d% *\d{1,9}\.\d+ ?ms +FRAME\b.* draws? .*prims", re.IGNORECASE | re.MULTILINE
 )
 _SHARE_RE = re.compile(r"\d% *\d+\.\d+ ?ms ")
-SHOWN = 0.9  # of the GPU time that a dump states: below it, what the tree leaves out is said
+SHOWN = 0.9  # of the GPU time that a dump states: below it, a note names what the tree leaves out
 _STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
 _STAT_RE = re.compile(r"(?<!\d)(\d{1,12}) (draw|prim|vert|dispatch|group)")
 MAX_UNLISTED = 0.5  # heuristic: of an event's work and time; less is what events without a name of their own do

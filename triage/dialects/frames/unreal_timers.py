@@ -56,8 +56,8 @@ def read(source: Source, options: Options) -> Table:
     numeric = [count, incl, excl, *extra]
     wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], decimal=options.decimal)
     names = np.array([str(n) for n in wide.texts[name]], dtype=object)
-    gpu, told = _gpu(names, wide.texts[kinds[0]] if kinds else None)
-    twins = np.zeros(len(names), dtype=bool) if told else _twins(names, gpu, wide.numbers[excl])
+    gpu, stated = _gpu(names, wide.texts[kinds[0]] if kinds else None)
+    twins = np.zeros(len(names), dtype=bool) if stated else _twins(names, gpu, wide.numbers[excl])
     gpu &= ~twins
     if not gpu.any():
         raise NotTriageable(
@@ -72,7 +72,7 @@ def read(source: Source, options: Options) -> Table:
     frames = _frames(names[rows], calls, wide.numbers[count][~gpu])
     own = wide.numbers[excl][rows]
     table.raw[headers[excl]] = Column(own * 1e9, headers[excl], excl + 1, "s", 1e9)
-    if not told:
+    if not stated:
         mixed = "CPU timers are among them" if (~gpu).any() else "no column or name says which timers are the GPU's"
         table.remark(
             "gpu-timers", f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*", doubt=True
@@ -95,12 +95,12 @@ def read(source: Source, options: Options) -> Table:
 def _gpu(names: Names, kinds: Names | None) -> tuple[Masks, bool]:
     """(which timers are the GPU's, True if the export says so)."""
     if kinds is not None:
-        said = np.array([bool(re.match(r"GPU|.*Queue", str(k), re.IGNORECASE)) for k in kinds])
-        if said.any() or any(str(k).strip() for k in kinds):
-            return said, True
-    said = np.array([bool(_GROUP_RE.fullmatch(str(n))) for n in names])
-    if said.any():
-        return said, True
+        gpu = np.array([bool(re.match(r"GPU|.*Queue", str(k), re.IGNORECASE)) for k in kinds])
+        if gpu.any() or any(str(k).strip() for k in kinds):
+            return gpu, True
+    gpu = np.array([bool(_GROUP_RE.fullmatch(str(n))) for n in names])
+    if gpu.any():
+        return gpu, True
     return np.array([not _CPU_RE.search(str(n)) for n in names]), False
 
 

@@ -65,8 +65,8 @@ def read(source: Source, options: Options) -> Table:
         if np.isfinite(values).any():
             table.columns[metric] = Column(values, "", formula=formula)
     for i, row in enumerate(rows):
-        if said := _bound(row):
-            table.remark("shader-bound", f"{row['name']}: {said}", i)
+        if bound := _bound(row):
+            table.remark("shader-bound", f"{row['name']}: {bound}", i)
     table.notes.append(
         "compiler statistics of Arm's malioc: no times, so nothing is ranked and no share of the frame is known"
     )

@@ -273,9 +273,9 @@ def collect(metrics: list[str]) -> str:
     """The counters to tick."""
     table = names()
     wanted = sorted({table[m][0] for m in metrics if table.get(m)})  # some of Intel's have no name of a single counter
-    told = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
-    counters = [w for w in wanted if w not in told]
+    in_text = {GROUPS_IN_TEXT, BARRIERS_IN_TEXT}
+    counters = [w for w in wanted if w not in in_text]
     some = first_of(counters, MAX_COUNTERS_PER_PASS, " and ")
     tick = f"Performance Counter Viewer > Capture counters > tick {some}"
     events = "Event Browser > Export to frame-events.txt in the same folder (it holds dispatch sizes and barriers)"
-    return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if told & set(wanted) else []))
+    return "RenderDoc: " + "; ".join(([tick] if counters else []) + ([events] if in_text & set(wanted) else []))

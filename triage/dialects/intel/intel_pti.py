@@ -261,8 +261,8 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
 
 def _device(table: Table, source: Source, line: int) -> None:
     """The GPU that the application named before the table ("Running on Intel(R) Arc(TM) ..."), else the file's name."""
-    said = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MAX_LOG_LINES)])
-    found = {device.name for device in said if device is not None and device.sm_count is not None}
+    named = (devices.named(text, TELLS["vendor"]) for text in source.head_lines[: min(line - 1, MAX_LOG_LINES)])
+    found = {device.name for device in named if device is not None and device.sm_count is not None}
     if len(found) == 1:
         table.device = found.pop()
     elif not found:  # with several GPUs the one that ran is unknown

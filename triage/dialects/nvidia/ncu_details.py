@@ -124,8 +124,10 @@ def read(source: Source, options: Options) -> Table:
     body = Body(source)
     found = _segments(body)
     if not found:
-        said = chatter(source)
-        raise BadCapture(f"{source.path}: no table" + (f"; profiler message: {said}" if said else ""), "profile again")
+        message = chatter(source)
+        raise BadCapture(
+            f"{source.path}: no table" + (f"; profiler message: {message}" if message else ""), "profile again"
+        )
     parts = [p for s in found if (p := _part(body, s)) is not None]
     if not parts:
         raise no_rows(source)

@@ -297,21 +297,21 @@ def record_lines(body: Body, seg: Segment, count: int) -> Indices:
 
 def no_rows(source: Source) -> BadCapture:
     """The refusal of a file without a launch, with the profiler's own words."""
-    said = chatter(source)
+    message = chatter(source)
     return BadCapture(
-        f"{source.path}: header without rows" + (f"; profiler message: {said}" if said else ""),
+        f"{source.path}: header without rows" + (f"; profiler message: {message}" if message else ""),
         "nothing was recorded; check that kernels ran, and profile again",
     )
 
 
 def chatter(source: Source) -> str:
     """The profiler's own words when there is no table: its errors first, then its warnings."""
-    said: dict[str, list[str]] = {"ERROR": [], "WARNING": []}
+    message: dict[str, list[str]] = {"ERROR": [], "WARNING": []}
     for text in source.head_lines[:5000]:
-        for kind, words in said.items():
+        for kind, words in message.items():
             if text.startswith(f"=={kind}==") and len(words) < 2:
                 words.append(text.split("==", 2)[2].strip())
         # whole file of a run without kernels: the line lacks the tool's usual mark
         if text.strip().rstrip(".") in ("No kernels were profiled", "No events/metrics were profiled"):
-            said["ERROR"].append(text.strip())
-    return " ".join((said["ERROR"] or said["WARNING"])[:2])[:300]
+            message["ERROR"].append(text.strip())
+    return " ".join((message["ERROR"] or message["WARNING"])[:2])[:300]

@@ -19,7 +19,7 @@ Triton always does) and findings name the source lines.
 Beside an Nsight Systems database of the same application, `triage diagnose trace.sqlite report.ncu-rep` takes times and \
 launch counts from the trace and the counters from the report.
 
-Everything that the raw page as CSV holds is in the report too, and more: what NVIDIA's own rules said, and counters per \
+Everything that the raw page as CSV holds is in the report too, and more: the results of NVIDIA's own rules, and counters per \
 instruction. A CSV is smaller, can be read in a spreadsheet, and shows to whom you send it what is in it: a report also \
 holds the machine's name, paths, the compiled kernels and, with `--import-source`, their source."""
 

@@ -80,9 +80,9 @@ def read(source: Source, options: Options) -> Table:
 
     log = _parse(source)
     if not log.rows:
-        said = chatter(source)
-        if said:
-            raise NotTriageable(f"{source.path}: no kernels recorded (ncu: {said})", "fix that, and profile again")
+        message = chatter(source)
+        if message:
+            raise NotTriageable(f"{source.path}: no kernels recorded (ncu: {message})", "fix that, and profile again")
         raise NotTriageable(
             f"{source.path}: ncu output without results",
             "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",

@@ -199,9 +199,9 @@ def is_text(source: Source) -> bool:
 
 def refuse(source: Source, found: list[TableLocation]) -> NotTriageable:
     """Why an nvprof output cannot be triaged."""
-    if said := chatter(source):
+    if message := chatter(source):
         return NotTriageable(
-            f"{source.path}: nvprof says: {said}",
+            f"{source.path}: nvprof says: {message}",
             "check that the application launches kernels; profile again",
         )
     if found:

@@ -176,8 +176,8 @@ def read(source: Source, options: Options) -> Table:
     for part in found:
         _take(source, part, rows)
     if not rows.keys:
-        if said := nvprof.chatter(source):
-            raise BadCapture(f"{source.path}: nvprof message: {said}", "check that the application launches kernels")
+        if message := nvprof.chatter(source):
+            raise BadCapture(f"{source.path}: nvprof message: {message}", "check that the application launches kernels")
         raise BadCapture(f"{source.path}: header without rows", "profile again")
     count = len(rows.keys)
     table = Table(

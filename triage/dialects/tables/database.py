@@ -71,11 +71,11 @@ class Database:
         try:
             yield
         except (sqlite3.Error, OverflowError, MemoryError, UnicodeError) as e:
-            said = " ".join(str(e).split())[:120] or type(e).__name__
-            if said == "interrupted":
-                said = "it claims more rows than its bytes can hold"
+            message = " ".join(str(e).split())[:120] or type(e).__name__
+            if message == "interrupted":
+                message = "it claims more rows than its bytes can hold"
             raise BadCapture(
-                f"{self.source.path}: damaged SQLite database ({said})",
+                f"{self.source.path}: damaged SQLite database ({message})",
                 "copy or export it again",
             ) from e
 

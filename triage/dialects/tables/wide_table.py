@@ -140,7 +140,7 @@ def read(
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
-    decimal: of the reading options; the number style is then told by the first lines, see number_style. header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
+    decimal: of the reading options; the number style is then taken from the first lines, see number_style. header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
     end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data
     row. Cells that are no numbers become NaN with a remark.
     """

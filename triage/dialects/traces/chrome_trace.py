@@ -158,8 +158,8 @@ def _is_amd(head: kineto.Row, words: list[str]) -> bool:
 
 def _rank(head: kineto.Row) -> int | None:
     """The process's rank in its job, where the head says it."""
-    told = head.get("distributedInfo")
-    rank = told.get("rank") if type(told) is dict else None
+    stated = head.get("distributedInfo")
+    rank = stated.get("rank") if type(stated) is dict else None
     return rank if type(rank) is int and 0 <= rank < 1 << 24 else None
 
 
@@ -245,12 +245,12 @@ def _say(
     device: str,
 ) -> None:
     """Notes on the trace, and remarks on what may be wrong with it."""
-    told = (
+    stated = (
         ("launch shapes", "launch.grid_size" in table.columns),
         ("host calls", columns.calls),
         ("operators", columns.operators),
     )
-    held = ", ".join(["times", *(what for what, kept in told if kept)])
+    held = ", ".join(["times", *(what for what, kept in stated if kept)])
     table.notes.append(f"Chrome trace of {writer}: {held}, no counters")
     if len(devices) > 1:
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])

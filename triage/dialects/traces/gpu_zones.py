@@ -22,7 +22,7 @@ TELLS = {"work": "graphics"}
 TITLE = "Trace events (Chrome JSON) of GPU zones: wgpu-profiler, bgfx, engines, Perfetto"
 CAPTURE = """\
 Write zones of GPU timestamps as Chrome trace events: `wgpu_profiler::chrometrace::write_chrometrace`, bgfx's profiler, or your engine's.
-Name the thread, process or category of GPU queues "GPU ..." so that CPU zones beside them are told apart.
+Name the thread, process or category of GPU queues "GPU ..." so that CPU zones beside them are kept apart.
 """
 MAX_ZONES = 2_000_000
 MAX_DEPTH = 1_000
@@ -52,10 +52,10 @@ def recognise(source: Source) -> Match | None:
         return None
     if _OTHERS_RE.search(text) or '"ph"' not in text:
         return None
-    told = re.findall(r'"(?:name|cat|pid|tid)"\s*:\s*"([^"\\]{1,120})"', text[:65536])
-    if any(_GPU_RE.search(w) for w in told):
+    labels = re.findall(r'"(?:name|cat|pid|tid)"\s*:\s*"([^"\\]{1,120})"', text[:65536])
+    if any(_GPU_RE.search(w) for w in labels):
         return Match(0.96, "trace events that name a GPU track")
-    passes = '"cat"' not in text and '"thread_name"' not in text and _are_passes(told)
+    passes = '"cat"' not in text and '"thread_name"' not in text and _are_passes(labels)
     return Match(0.96, "trace events without tracks, named like passes") if passes else None
 
 

@@ -79,7 +79,7 @@ SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registe
 class Columns:
     """Columns of a trace, filled batch by batch; `rows` counts all rows of the file.
 
-    gpus: process -> number of the GPU that XLA draws there. ranks: label of a merged process -> its number. threads: (process, thread) -> number; signatures: name and arguments of each, told apart by
+    gpus: process -> number of the GPU that XLA draws there. ranks: label of a merged process -> its number. threads: (process, thread) -> number; signatures: name and arguments of each, distinct by
     name, dims, types and the arguments that are no tensors.
     """
 
@@ -197,9 +197,9 @@ class Columns:
     def _enter_operators(self, rows: Rows) -> None:
         events = [event for _, event in rows]
         times, args = _times(events), details(events, Operands)
-        told = [b",".join((a.dims, a.types, a.plain)) for a in args]
+        keys = [b",".join((a.dims, a.types, a.plain)) for a in args]
         names = [str(e.name) for e in events]
-        numbers = entered(self._known, zip(names, told, strict=True))
+        numbers = entered(self._known, zip(names, keys, strict=True))
         for number, name, a in zip(numbers, names, args, strict=True):
             if number == len(self.signatures):
                 self.signatures.append((name, a.arguments()))

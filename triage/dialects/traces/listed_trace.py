@@ -43,10 +43,10 @@ def trace(
     count = len(start)
     name, words = numbered(names)
     place, keys = numbered(devices) if devices is not None else (np.zeros(count, dtype=np.int64), np.array([""]))
-    said = [_MEMORY.match(str(w)) for w in words]
-    kinds = np.array([KERNEL if m is None else SET if m[1] == "memset" else COPY for m in said], dtype=np.int8)
+    matches = [_MEMORY.match(str(w)) for w in words]
+    kinds = np.array([KERNEL if m is None else SET if m[1] == "memset" else COPY for m in matches], dtype=np.int8)
     ways = np.array(
-        [_WAYS.get((m[2] or "").rstrip("]").casefold(), OTHER_WAY) if m else OTHER_WAY for m in said], dtype=np.int8
+        [_WAYS.get((m[2] or "").rstrip("]").casefold(), OTHER_WAY) if m else OTHER_WAY for m in matches], dtype=np.int8
     )
     copied = kinds[name] == COPY
     pageable = copied & np.logical_or.reduce([np.zeros(count, dtype=bool), *(m == "Pageable" for m in memory)])

@@ -134,8 +134,8 @@ class Export:
         column = next((c for c in ("demangledName", "shortName") if c in work.numbers), "")
         codes, ids = pd.factorize(work.column(column, MISSING))
         if column and len(ids) == 1 and ids[0] == MISSING:  # files of other tools hold the names themselves
-            said = np.array([text for (text,) in self.database.texts(work.table, [column])], dtype=object)[work.rows]
-            codes, named = pd.factorize(said)
+            named = np.array([text for (text,) in self.database.texts(work.table, [column])], dtype=object)[work.rows]
+            codes, named = pd.factorize(named)
             work.names, work.words = codes.astype(np.int64), [str(w) or "(kernel without a name)" for w in named]
             return work
         texts = self._strings(ids)
@@ -342,11 +342,16 @@ class Export:
     def versions(self) -> dict[str, str]:
         """The driver's version, and the UUIDs of the GPUs, of those that the process could see where the table of GPUs is missing."""
         db = self.database
-        said = {name: value for name, value, *_ in db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"])}
+        environment = {
+            name: value for name, value, *_ in db.texts(db.table("TARGET_INFO_SYSTEM_ENV"), ["name", "value"])
+        }
         uuids = [u for (u,) in db.texts(db.table("TARGET_INFO_GPU"), ["uuid"])]
-        seen = _VISIBLE_RE.search(said.get("DeviceEnvironment", ""))
+        seen = _VISIBLE_RE.search(environment.get("DeviceEnvironment", ""))
         uuids = [u.removeprefix("GPU-") for u in uuids or (seen[1].split(",") if seen else [])]
-        found = {"driver": said.get("NvDriverVersion", ""), "GPU UUID": ", ".join(f"GPU-{u[:8]}" for u in uuids if u)}
+        found = {
+            "driver": environment.get("NvDriverVersion", ""),
+            "GPU UUID": ", ".join(f"GPU-{u[:8]}" for u in uuids if u),
+        }
         return {what: text for what, text in found.items() if text}
 
     def diagnostics(self) -> list[str]:
@@ -354,8 +359,8 @@ class Export:
         db = self.database
         name = db.table("DIAGNOSTIC_EVENT")
         rows = db.texts(name, ["text"], '"severity" in (2, 3)') if {"text", "severity"} <= set(db.columns(name)) else []
-        said = dict.fromkeys(_anonymous(text) for (text,) in rows)
-        return [f"Nsight Systems says: {text}" for text in said if text and "NVTX events" not in text]
+        texts = dict.fromkeys(_anonymous(text) for (text,) in rows)
+        return [f"Nsight Systems says: {text}" for text in texts if text and "NVTX events" not in text]
 
 
 def _anonymous(text: str) -> str:

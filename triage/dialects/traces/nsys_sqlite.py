@@ -61,8 +61,8 @@ def recognise(source: Source) -> Match | None:
     try:
         database = Database(source)
     except CaptureError:  # damaged, or still being written: its readable part must name the tool
-        said = source.head
-        if any(name.encode() in said for name in META) or b"CUPTI_ACTIVITY_KIND" in said or b"TARGET_INFO" in said:
+        head = source.head
+        if any(name.encode() in head for name in META) or b"CUPTI_ACTIVITY_KIND" in head or b"TARGET_INFO" in head:
             return Match(0.98, "a damaged database with Nsight Systems' tables")
         return None
     if database.table(*META):

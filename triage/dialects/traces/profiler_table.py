@@ -32,7 +32,7 @@ _SELF_RE = re.compile(r"Self (?!CPU\b)(\w+)")
 _SHARE_RE = re.compile(r"Self (?!CPU\b)(\w+) %")
 _TOTAL_RE = re.compile(r"^[ \t]{0,40}Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
 _STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
-MIN_SHARE = 1.0  # percent of a row, printed with two decimals, by which the total is told
+MIN_SHARE = 1.0  # percent of a row, printed with two decimals, from which the total is computed
 SHOWN = 0.98  # of the stated total: below it, rows are missing
 
 

@@ -94,7 +94,7 @@ class Note(TypedDict):
     """OUT/.triage/<name>.json: that a capture is done. mark: what its reports depend on besides; files: name -> sha256.
 
     sha256: of the capture's bytes; content: of its rows, whatever they are called and however they are packed. seal: of
-    all this, so that a damaged note is told.
+    all this, so that a damaged note is noticed.
     """
 
     mark: str

@@ -140,7 +140,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "equal_ns": ends(doc)[1] if unequal_work(doc) else None,
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
-        "explained": any(_told(p) for p in listed),
+        "explained": any(_is_explained(p) for p in listed),
     }
 
 
@@ -157,11 +157,11 @@ def _packed(
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
         "measured": [p["measured"] for p in listed], "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
-        "why": [clean(p["why"]) for p in listed], "card": [n if n <= cards and _told(p) else 0 for n, p in enumerate(listed, 1)],
+        "why": [clean(p["why"]) for p in listed], "card": [n if n <= cards and _is_explained(p) else 0 for n, p in enumerate(listed, 1)],
     }  # fmt: skip
 
 
-def _told(p: dict[str, Any]) -> bool:
+def _is_explained(p: dict[str, Any]) -> bool:
     """True if a pair has more than its times."""
     return any(p[k] for k in ("shown", "predicted", "outcomes", "remarks"))
 
@@ -348,11 +348,13 @@ def junit(doc: Comparison) -> str:
 
 def _rest(doc: Comparison, failed: int) -> list[Case]:
     """One case for all unlisted pairs. failed: listed pairs that are slower than allowed."""
-    if not (told := _unlisted(doc)):
+    if not (unlisted := _unlisted(doc)):
         return []
     more = doc["totals"]["regressed"] - failed
     why = f"{plural(more, 'unlisted pair')} slower than allowed"
-    return [Case("triage compare", "unlisted pairs", 0.0, Failure(why, "regression", told) if more else None, told)]
+    return [
+        Case("triage compare", "unlisted pairs", 0.0, Failure(why, "regression", unlisted) if more else None, unlisted)
+    ]
 
 
 def _case(p: Paired, limit: float) -> Case:

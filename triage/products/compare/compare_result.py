@@ -48,8 +48,8 @@ class Change(TypedDict):
 class Predicted(TypedDict):
     """What the best finding predicted, as speed-ups. came_true: below, within or above; None if unknown.
 
-    change, interval: the same promise as changes of the time, like those that were measured. doubt: why nothing can be
-    said (`too wide`, `reaches no gain`, `the runs cannot tell`, `still there`), "" where came_true says it.
+    change, interval: the same promise as changes of the time, like those that were measured. doubt: why nothing is
+    known (`too wide`, `reaches no gain`, `the runs cannot tell`, `still there`), "" where came_true says it.
     """
 
     low: float
@@ -184,9 +184,9 @@ class Outside(TypedDict):
 
 
 class Totals(TypedDict):
-    """Of all pairs, listed or not. verdicts: how many have each. needs: further runs a side that would tell half of those that
-    cannot be told, None where no number would. regressed: those that are slower than allowed, or slower at all where nothing is
-    said of that. open: those that look slower than allowed and cannot be told.
+    """Of all pairs, listed or not. verdicts: how many have each. needs: further runs a side that would decide half of those that
+    cannot be decided, None where no number would. regressed: those that are slower than allowed, or slower at all where nothing is
+    allowed for. open: those that look slower than allowed and cannot be decided.
     """
 
     pairs: int

@@ -1,6 +1,6 @@
 """Before and after: matched workloads, a verdict by duration, every counter's movement explained (triage-compare/1).
 
-Several captures on a side are repeats: what they can tell, and what not, is said by `triage.products.noise`.
+Several captures on a side are repeats: `triage.products.noise` says what they can show and what not.
 Reports speak of the change of the time, after / before - 1: -20 % takes a fifth less. `speedup` is before / after, and
 the `gain` that some quote is speedup - 1; both stay in the document for those who read them there.
 """
@@ -144,7 +144,7 @@ def _verdicts(sides: tuple[Side, Side], pairs: Pairs, limits: Limits) -> Verdict
 
 def _changed(sides: tuple[Side, Side], pairs: Pairs) -> Masks:
     """Pairs for which a rule's outcome changed, where both sides are known."""
-    first, second = sides[0].told[:, pairs.before], sides[1].told[:, pairs.after]
+    first, second = sides[0].codes[:, pairs.before], sides[1].codes[:, pairs.after]
     changed: Masks = ((first != second) & (first != UNTOLD) & (second != UNTOLD)).any(axis=0)
     return changed
 
@@ -200,7 +200,7 @@ def _pair(
     judged["remarks"] += factors.remarks(b, a)
     # what was blind on one side can be neither fixed nor new there
     fixed = _rules(b, a, (FIRED, ABSENT))
-    predicted = promised(b, [*fixed, *eased(b, a)], [r for r, told in b.rules.items() if told == FIRED], judged)
+    predicted = promised(b, [*fixed, *eased(b, a)], [r for r, code in b.rules.items() if code == FIRED], judged)
     new = _rules(b, a, (ABSENT, FIRED))
     decide = {m for rule in (*fixed, *new) for m in needs[rule]}.union(factors.FACTORS)
     changes = _changes(b, a, judged["verdict"], decide)
@@ -226,9 +226,9 @@ def _pair(
     }
 
 
-def _rules(b: Item, a: Item, *said: tuple[int, int]) -> list[str]:
-    """Rules that say these things of both sides."""
-    return sorted(r for r, told in b.rules.items() if (told, a.rules[r]) in said)
+def _rules(b: Item, a: Item, *codes: tuple[int, int]) -> list[str]:
+    """Rules with one of these (code before, code after)."""
+    return sorted(r for r, code in b.rules.items() if (code, a.rules[r]) in codes)
 
 
 def _name(who: Who) -> Name:
@@ -295,12 +295,12 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
         word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
     # excused only where it got faster
-    told = [
+    excused = [
         c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")
     ]
-    if judged["verdict"] == FASTER and told:
-        names = " and ".join(f"{_moved(c)} {c['label']}" for c in told[:2])
-        word += f"; {names} {'is' if len(told[:2]) == 1 else 'are'} not a regression"
+    if judged["verdict"] == FASTER and excused:
+        names = " and ".join(f"{_moved(c)} {c['label']}" for c in excused[:2])
+        word += f"; {names} {'is' if len(excused[:2]) == 1 else 'are'} not a regression"
     return f"{word[0].upper()}{word[1:]}."
 
 

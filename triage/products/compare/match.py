@@ -1,6 +1,6 @@
 """Which workload before is which workload after: by path, name and kind first, then careful guesses at renames.
 
-A guess needs the same parent and a compatible kind, and must be the best for both sides; what stays unmatched is said.
+A guess needs the same parent and a compatible kind, and must be the best for both sides; what stays unmatched is listed.
 """
 
 from __future__ import annotations

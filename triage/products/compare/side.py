@@ -26,7 +26,7 @@ class Side:
 
     order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing; facts: what is
     of its launches alone, where they are some of the capture's workload or several. times (ns), calls, each (ns of one call) and own (exclusive ns): one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
-    rules that are asked, by their place in the rulebook; told: what each of them says, rules x workloads.
+    rules that are asked, by their place in the rulebook; codes: what each of them says, rules x workloads.
     """
 
     d: Diagnosis
@@ -41,7 +41,7 @@ class Side:
     noise: Floats
     metrics: Sequence[str]
     speak: Sequence[int]
-    told: Codes
+    codes: Codes
 
     def __len__(self) -> int:
         return len(self.who)
@@ -57,8 +57,8 @@ class Side:
                     _enter(metric, own[metric][chosen], items)
                 elif metric in c.facts:
                     _enter(metric, np.where(rows >= 0, c.facts[metric][rows], np.nan), items)
-        for index, told in zip(self.speak, self.told[:, chosen].tolist(), strict=True):
-            for item, code in zip(items, told, strict=True):
+        for index, codes in zip(self.speak, self.codes[:, chosen].tolist(), strict=True):
+            for item, code in zip(items, codes, strict=True):
                 item.rules[self.d.book.rules[index].id] = code
         return items
 
@@ -112,11 +112,11 @@ def fold(d: Diagnosis, speak: Sequence[int], launched: Mapping[int, Launches]) -
             facts[k][metric] = np.full(shape[1], np.nan)
             facts[k][metric][where] = values
     metrics = [m for m in schema.all_metrics() if any(m in p.capture.facts for p in d.parts)]
-    told = _told(d, speak, list(rows))
+    codes = _codes(d, speak, list(rows))
     with np.errstate(all="ignore"):
         each = Repeats.of(np.where(calls > 0, times / calls, np.nan))
     measured = (Repeats.of(times), Repeats.of(calls), each, Repeats.of(own))
-    return Side(d, list(place), order, list(rows), facts, *measured, noise, metrics, speak, told)
+    return Side(d, list(place), order, list(rows), facts, *measured, noise, metrics, speak, codes)
 
 
 def _plain(c: Capture) -> _Folded:
@@ -169,23 +169,23 @@ def _scatter(times: Floats) -> float:
     return float(2 * times.std(ddof=1) / np.sqrt(len(times)) / times.mean())
 
 
-def _told(d: Diagnosis, speak: Sequence[int], rows: Sequence[Indices]) -> Codes:
+def _codes(d: Diagnosis, speak: Sequence[int], rows: Sequence[Indices]) -> Codes:
     """What each rule says of each workload; of repeats that disagree, the majority counts. rows: as in Side."""
     fired, known = np.zeros((2, len(speak), len(rows[0])), np.min_scalar_type(len(rows)))
     for part, of in zip(d.parts, rows, strict=True):
         # one longer than the workloads: what is missing has the last, of which nothing is known
-        said = np.zeros((2, len(speak), len(part.capture) + 1), dtype=bool)
+        judged = np.zeros((2, len(speak), len(part.capture) + 1), dtype=bool)
         for o in Outcomes(d, part).blocks():
             for k, index in enumerate(speak):
                 holds, fails = o.decided(index)
-                said[0, k, o.rows] = holds
-                said[1, k, o.rows] = holds | fails
-        fired += said[0][:, of]
-        known += said[1][:, of]
-    told = np.full(fired.shape, ABSENT, dtype=np.int8)
-    told[fired >= known - fired] = FIRED
-    told[known == 0] = UNTOLD
-    return told
+                judged[0, k, o.rows] = holds
+                judged[1, k, o.rows] = holds | fails
+        fired += judged[0][:, of]
+        known += judged[1][:, of]
+    codes = np.full(fired.shape, ABSENT, dtype=np.int8)
+    codes[fired >= known - fired] = FIRED
+    codes[known == 0] = UNTOLD
+    return codes
 
 
 def _enter(metric: str, values: Floats, items: Sequence[Item]) -> None:

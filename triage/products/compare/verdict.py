@@ -86,7 +86,9 @@ class Verdicts:
     def at(self, i: int) -> Judged:
         """Verdict on one pair."""
         before, after = self.before.at(i), self.after.at(i)
-        said = [f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)]
+        remarks = [
+            f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)
+        ]
         b, a, d = float(self.before_ns[i]), float(self.after_ns[i]), self.found.at(i)
         known = bool(before and after)
         return {
@@ -99,7 +101,7 @@ class Verdicts:
             "interval": [number(d.low), number(d.high)] if known else None,
             "measured": d.measured,
             "needs": d.needs,
-            "remarks": said,
+            "remarks": remarks,
             "verdict": d.verdict,
         }
 

@@ -244,7 +244,7 @@ def _fixed(
 
 
 def _unsure(
-    trend: Trend, level: Levels, told: set[tuple[str, ...]], threshold: float, first: int | None
+    trend: Trend, level: Levels, reported: set[tuple[str, ...]], threshold: float, first: int | None
 ) -> list[Unsure]:
     """Markers of the last build that look slower, inconclusively; the largest difference first."""
     last, count = len(trend.builds) - 1, len(trend.markers)
@@ -261,7 +261,7 @@ def _unsure(
     out: list[Unsure] = []
     for m in sorted(suspect.tolist(), key=lambda m: -gap[m]):
         marker = trend.markers[m].split(SEP)
-        if tuple(marker) not in told:
+        if tuple(marker) not in reported:
             low, high = (math.expm1(min(700.0, float(x[m]))) for x in (gap - half, gap + half))
             change, needs = math.expm1(float(gap[m])), _needs(trend, level, m, float(gap[m]), float(error[m]))
             out.append({"marker": marker, "change": round(change, 6), "interval": [round(low, 6), round(high, 6)], "needs": needs})  # fmt: skip

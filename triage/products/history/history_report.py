@@ -93,8 +93,10 @@ def _since(moved: Sequence[Moved], word: str) -> list[str]:
     by: dict[str, list[Moved]] = {}
     for m in moved:
         by.setdefault(build(m["by"]), []).append(m)
-    told = {name: [f"{shown(SEP.join(m['marker']))} {_signed(m['change'])}" for m in some] for name, some in by.items()}
-    return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in told.items()]
+    texts = {
+        name: [f"{shown(SEP.join(m['marker']))} {_signed(m['change'])}" for m in some] for name, some in by.items()
+    }
+    return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in texts.items()]
 
 
 def _counted(moved: Sequence[Moved], word: str) -> list[str]:
@@ -204,7 +206,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         message += f" {lasting}: {last['change']} ({last['verdict']}) at {last['since']}."
         net = points[-1]["ns"] / points[0]["ns"] if points[0]["ns"] else 1.0
         message += f" Net since {build(points[0]['build'])}: {_signed(net - 1)}."
-    told = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
+    largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         from triage.rendering.html import page  # a terminal needs no pages
 
@@ -215,7 +217,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             verdict=message,
             caused=any(m["title"] for m in doc["moved"]),
             chart=chart(doc["points"], doc["moved"]),
-            rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], told, strict=True)],
+            rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], largest, strict=True)],
             points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
             held="Changes listed exceed the noise of the runs.",
         )
@@ -227,7 +229,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         lines.append(f"{ends} to {date(newest[-1]['build']['at'])} {newest[-1]['build']['revision'][:12]}")
     if doc["moved"]:
         lines += ["", "Changes"]
-    steps = list(zip(doc["moved"], told, strict=True))
+    steps = list(zip(doc["moved"], largest, strict=True))
     for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
         lines += _wrapped(
             f"{date(m['by']['at'])}  {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",

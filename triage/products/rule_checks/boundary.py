@@ -250,10 +250,10 @@ class _Search:
             fires, stops = float(between[last]), float(between[last + 1])
         # a little apart, with few digits: what a person would have written; else as narrow as it is
         away = math.copysign(APART * max(abs(fires), abs(stops)) or APART, fires - stops)
-        told = [(_short(fires + away), _short(stops - away)), (_short(fires + away), stops), (fires, stops)]
+        brackets = [(_short(fires + away), _short(stops - away)), (_short(fires + away), stops), (fires, stops)]
         if max(abs(fires), abs(stops)) < NARROW:  # none, and any
-            told.insert(0, (APART, 0.0) if fires > stops else (0.0, APART))
-        for a, b in told:
+            brackets.insert(0, (APART, 0.0) if fires > stops else (0.0, APART))
+        for a, b in brackets:
             ready, held = self.at(start, metric, np.array([a, b]))
             if ready[0] and not ready[1] and not held[1]:
                 yield a, b

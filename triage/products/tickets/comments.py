@@ -43,8 +43,8 @@ def post(service: str, project: str, number: int, key: str, text: str, url: str 
         raise TriageError(f"{TOKENS[service]} is not set", "set it in the environment")
     try:
         with errors(service, home_of(service, url)):
-            said = _github if service == "github" else _gitlab
-            word = said(project, number, first_line(key), body(text, key), url, token)
+            send = _github if service == "github" else _gitlab
+            word = send(project, number, first_line(key), body(text, key), url, token)
     except ImportError as e:
         raise TriageError(
             f"--post {service} needs its client library ({e.name})",

@@ -154,9 +154,9 @@ def _whole(response: Any, host: str, limit: float) -> Any:
 def _flat(response: Any, host: str) -> None:
     """Raise TriageError for JSON that no parser gets to the bottom of: in bytes, and in the encoding that the answer says it has."""
     data: bytes = response.content
-    said = response.encoding or json.detect_encoding(data)
+    encoding = response.encoding or json.detect_encoding(data)
     try:
-        texts = {data, data.decode(said, "replace").encode("utf-8", "replace")}
+        texts = {data, data.decode(encoding, "replace").encode("utf-8", "replace")}
     except LookupError:  # no such encoding: libraries take it for UTF-8
         texts = {data}
     # a page of a proxy is no JSON: quote its text

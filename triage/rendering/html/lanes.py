@@ -77,10 +77,10 @@ def queues(captures: Sequence[CaptureEntry]) -> list[Markup]:
     for c in captures:
         if found := c.get("queues"):
             rows = "".join(_row(short(q["name"], 28), [(q["parts"], "op-kernel", "")], 1.0) for q in found)
-            said = queue_lines([c])
-            listed = "".join(f'<p class="soft">{escape(line)}</p>' for line in said)
+            lines = queue_lines([c])
+            listed = "".join(f'<p class="soft">{escape(line)}</p>' for line in lines)
             out.append(
-                Markup(f'<div class="lanes" role="img" aria-label="{escape("; ".join(said))}">{rows}</div>{listed}')
+                Markup(f'<div class="lanes" role="img" aria-label="{escape("; ".join(lines))}">{rows}</div>{listed}')
             )
     return out
 

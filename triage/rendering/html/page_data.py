@@ -189,10 +189,10 @@ class Details:
         for r in b.ruled_out:
             self.out.setdefault(r["workload"], []).append(r)
         verdicts: dict[str, Json] = {}
-        said = b.workloads.field("verdict")
-        for text in dict.fromkeys(said):
+        sentences = b.workloads.field("verdict")
+        for text in dict.fromkeys(sentences):
             verdicts[text] = words.t(text)
-        self.verdict = [verdicts[text] for text in said]
+        self.verdict = [verdicts[text] for text in sentences]
         self.first, self.second = (
             np.concatenate([getattr(c, flags).sum(axis=0) if c.units else np.zeros(len(c), int) for c in self.columns])
             for flags in ("primary", "secondary")
@@ -246,7 +246,7 @@ class Details:
         """What few workloads have, by id."""
         chain: dict[str, Json] = {}
         times: dict[str, Json] = {}
-        said: dict[str, Json] = {}
+        opinions: dict[str, Json] = {}
         for c in self.columns:
             for i in c.listed:
                 if len(links := c.chain_of(i)) > 1:
@@ -256,12 +256,12 @@ class Details:
                     times[c.id[i]] = [rounded(spread["min"]), rounded(spread["median"]), rounded(spread["max"])]
             for i, w in enumerate(c.rows.tolist()) if c.opinions else ():
                 if w in c.opinions:
-                    said[c.id[i]] = _opinions(c.opinions[w], self.p)
+                    opinions[c.id[i]] = _opinions(c.opinions[w], self.p)
         roof: dict[str, Json] = {
             name: [r["intensity"], r["rate"], r["peak"], r["bandwidth"], r["precision"]]
             for name, r in self.b.rooflines.items()
         }
-        return {"chain": chain, "times": times, "said": said, "roof": roof}
+        return {"chain": chain, "times": times, "opinions": opinions, "roof": roof}
 
     def title(self, cause: str) -> str:
         """Title of a cause."""
@@ -296,7 +296,7 @@ def _tenths(ratio: Floats, asked: Masks) -> Indices:
 _HEARD = {"root": "same root cause", "named": "also found", "ruled out": "ruled out", "blind": "not measured"}
 
 
-def _opinions(said: Sequence[OpinionEntry], p: Words) -> list[Json]:
+def _opinions(opinions: Sequence[OpinionEntry], p: Words) -> list[Json]:
     """[tool, rule, sentence, its estimate, triage's verdict and estimate, why they differ] per result of the profiler's rules."""
     return [
         [
@@ -308,7 +308,7 @@ def _opinions(said: Sequence[OpinionEntry], p: Words) -> list[Json]:
             o["ours"] or 0,
             p.s(short(o["why"] or "", 300)),
         ]
-        for o in said[:12]
+        for o in opinions[:12]
     ]
 
 

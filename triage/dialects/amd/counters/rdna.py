@@ -69,6 +69,6 @@ def is_rdna(arch: str, counters: Iterable[str] = ()) -> bool:
     return any(c.startswith(_OWN) for c in counters)
 
 
-def told_by_registers(sgprs: Floats) -> bool:
+def has_rdna_registers(sgprs: Floats) -> bool:
     """True if all waves hold 128 scalar registers, as from gfx10 on; before it a wave has 112 at most."""
     return len(sgprs) > 0 and bool((sgprs == SGPRS).all())

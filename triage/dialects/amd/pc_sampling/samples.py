@@ -108,7 +108,7 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
 
     where: the file, or the part of it, that holds the samples. Raises BadCapture where the table stays empty.
     """
-    told = [found.get(str(name), []) for name in table.names]
+    spots_of = [found.get(str(name), []) for name in table.names]
     totals = {name: sum(s.number for s in spots) for name, spots in found.items()}
     counts = np.array([totals.get(str(name), 0) for name in table.names], dtype=np.float64)
     enough = counts >= MIN_SAMPLES
@@ -116,7 +116,7 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
     for metric, (counted, what, precise) in METRICS.items():
         if precise and not stochastic:
             continue
-        part = np.array([sum(s.number for s in spots if counted(s)) for spots in told], dtype=np.float64)
+        part = np.array([sum(s.number for s in spots if counted(s)) for spots in spots_of], dtype=np.float64)
         share = np.divide(part, counts, out=np.full(len(counts), np.nan), where=enough)
         formula = f"{what} / all samples ({where})"
         if enough.any():

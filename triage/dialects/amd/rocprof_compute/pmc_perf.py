@@ -228,7 +228,7 @@ def _companions(table: Table, export: Export, main: Source) -> None:
 
 
 def _peak(table: Table, export: Export, roof: Source) -> None:
-    """The measured peak of the GPU's memory; where it cannot be read, that is said, for the device's own takes its place."""
+    """The measured peak of the GPU's memory; where it cannot be read, a remark says that the device's own takes its place."""
     odd = Odd()
     try:
         peak = sizes.peak_of_roofline(roof, len(table.files), len(table), odd)

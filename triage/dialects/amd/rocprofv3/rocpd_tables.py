@@ -113,8 +113,8 @@ class Run:
         for c in ("agent_id", "queue_id", "stream_id", "pid", "tid"):
             if c not in found:
                 known = self._tracks.get(c)
-                told = found["track_id"].map(known) if known is not None and "track_id" in found else None
-                found[c] = 0 if told is None else told.fillna(MISSING).astype(np.int64)
+                of_track = found["track_id"].map(known) if known is not None and "track_id" in found else None
+                found[c] = 0 if of_track is None else of_track.fillna(MISSING).astype(np.int64)
         found["stream"] = np.where(found["stream_id"] == MISSING, found["queue_id"], found["stream_id"])
         event = found.get("event_id", found["row"] * 0)
         found["key"] = event.map(self._keys).fillna(0).astype(np.int64)

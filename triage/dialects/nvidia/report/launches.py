@@ -34,7 +34,7 @@ _ABOUT = ("group:", "breakdown:")  # lists of metrics under a roll-up, no figure
 class Launches:
     """One entry per launch, in file order. values: metric name -> figure, for the names that mean something to triage.
 
-    code: id of the source entry with the launch's code, 0 where none is said. rules: which launch, [start, stop) bytes.
+    code: id of the source entry with the launch's code, 0 where none is given. rules: which launch, [start, stop) bytes.
     """
 
     kernels: Names
@@ -108,7 +108,7 @@ def _kernels(contents: Contents, top: dict[int, FieldValues], size: int, known: 
 
 
 def _extents(contents: Contents, found: FieldValues, size: int) -> Names:
-    """`(256, 1, 1)` per launch, "" where nothing is said."""
+    """`(256, 1, 1)` per launch, "" where nothing is given."""
     found = found.bytes()
     have, last = found.last(size)
     out = np.full(size, "", dtype=object)
@@ -151,12 +151,12 @@ def _figures(contents: Contents, begin: Indices, end: Indices) -> Floats:
     for part in gather(contents.data, begin, end, (1, 2, 3, 4, 5)).values():
         out[part.which] = part.floats()
         for i in np.flatnonzero(part.kind == BYTES).tolist():
-            said = text(contents.data, int(part.value[i]), int(part.stop[i]))
-            out[part.which[i]] = ncu_long.number(said, "us")
+            stated = text(contents.data, int(part.value[i]), int(part.stop[i]))
+            out[part.which[i]] = ncu_long.number(stated, "us")
     return out
 
 
-def _devices(contents: Contents, said: Indices, counted: Floats) -> Indices:
+def _devices(contents: Contents, stated: Indices, counted: Floats) -> Indices:
     """Which device of the session each launch ran on.
 
     The launch's own number counts the devices that its process saw, and the metric all of the machine, as the session
@@ -164,8 +164,8 @@ def _devices(contents: Contents, said: Indices, counted: Floats) -> Indices:
     """
     known = np.array(sorted(contents.devices), dtype=np.int64)
     if not len(known):
-        return said
-    out = np.where(np.isin(said, known), said, known[0])
+        return stated
+    out = np.where(np.isin(stated, known), stated, known[0])
     return np.where(np.isin(counted, known), np.nan_to_num(counted, nan=known[0]), out).astype(np.int64)
 
 
@@ -184,8 +184,8 @@ def device_name(contents: Contents, number: int) -> str:
     device = contents.devices.get(number)
     if device is None:
         return ""
-    said = device.attributes.get(_TEXTUAL, "")
-    return said if isinstance(said, str) and said else device.name
+    stated = device.attributes.get(_TEXTUAL, "")
+    return stated if isinstance(stated, str) and stated else device.name
 
 
 def generation(values: dict[str, Floats]) -> Names:

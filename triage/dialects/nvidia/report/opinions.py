@@ -33,9 +33,9 @@ def read(contents: Contents, launch: Indices, begin: Indices, end: Indices) -> l
     rule = bodies.which[items.which]
     parts = gather(data, items.start, items.stop, (1, 8, 10))
     messages = parts[1].bytes()
-    said = gather(data, messages.start, messages.stop, (1, 2))
-    kind = _filled(said[2], len(messages))
-    words = said[1].bytes()
+    fields = gather(data, messages.start, messages.stop, (1, 2))
+    kind = _filled(fields[2], len(messages))
+    words = fields[1].bytes()
     have, last = words.last(len(messages))
     keep = np.isin(kind[have], list(_KINDS))
     have, last = have[keep], last[keep]

@@ -76,7 +76,7 @@ def read(source: Source, dialect: str) -> Table:
     heads = launches.headers(contents)
     try:
         found = launches.read(contents, heads)
-        said = [o for part in found.rules for o in opinions.read(contents, *part)]
+        stated = [o for part in found.rules for o in opinions.read(contents, *part)]
     except Damaged as e:
         raise container.damaged(source, e) from e
     quality = _cut(contents)
@@ -92,7 +92,7 @@ def read(source: Source, dialect: str) -> Table:
         unmapped=[name for c, (name, _) in enumerate(heads) if c not in tried and name not in launches.ABOUT_DEVICE],
     )
     table = ncu_wide.assemble(source, dialect, [piece], [*_TEXTS, *(n for n, _ in heads)], "us", quality)
-    table.opinions = said
+    table.opinions = stated
     table.locate = _Places(contents)
     table.notes += _notes(contents)
     table.versions = {label: _short(contents.versions[key]) for key, label in _VERSIONS if contents.versions.get(key)}

@@ -113,8 +113,8 @@ def errors(name: str, home: str) -> Iterator[None]:
     except TriageError as e:
         raise TriageError(_hidden(e.message), e.hint) from e
     except Exception as e:
-        said = getattr(e, "text", "") or str(e)  # the jira library's str() prints whole responses
-        text = " ".join(f"{type(e).__name__}: {said}".split())
+        answer = getattr(e, "text", "") or str(e)  # the jira library's str() prints whole responses
+        text = " ".join(f"{type(e).__name__}: {answer}".split())
         raise TriageError(f"{name}: {_hidden(text)[:300]}", "check --url, --project and the token's rights") from e
 
 
