@@ -9,8 +9,8 @@ import numpy as np
 from triage.capture.arrays import Values
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
-from triage.derive.launch_shape import model_of, shared_asked
-from triage.devices import AmdLimits, Limits, listing
+from triage.derive.launch_shape import bounded_sms, model_of, shared_asked
+from triage.devices import AmdLimits, Limits
 
 if TYPE_CHECKING:
     from triage.derive import View
@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 
 def _estimate(view: View) -> Values:
     """Waves per SM by the resources that are known; where the product is not known, for the smallest of its architecture."""
-    device, sms = view.capture.device, view["device.sm_count"]
-    if device is None:
+    device, sms = view.capture.device, bounded_sms(view, min)
+    if device is None or not np.isfinite(sms).any():
         return np.nan
-    if not np.isfinite(sms).any():
-        known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
-        if not known:
-            return np.nan
-        sms = float(min(known))
     model = model_of(device)
     threads = full(view["launch.block_size"], view.size)
     if model is None or not np.isfinite(threads).any():

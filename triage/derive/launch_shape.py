@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -188,6 +189,15 @@ def _counted(sample: View) -> float:
 def _table_sms(view: View) -> Values:
     device = view.capture.device
     return full(device.sm_count, view.size) if device is not None and device.sm_count else np.nan
+
+
+def bounded_sms(view: View, bound: Callable[[list[int]], int]) -> Values:
+    """SM count; where unknown, `bound` (min or max) of the products of the architecture, NaN where that is unknown too."""
+    sms, device = view["device.sm_count"], view.capture.device
+    if device is None or np.isfinite(sms).any():
+        return sms
+    known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
+    return float(bound(known)) if known else np.nan
 
 
 def _middle(values: Values) -> float:

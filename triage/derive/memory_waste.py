@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage.capture.arrays import Values
 from triage.derive._arrays import first, over
 from triage.derive._derivation import Derivation
+from triage.derive.launch_shape import bounded_sms
+
+if TYPE_CHECKING:
+    from triage.derive import View
 
 SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 # A warp's 32 threads x 4 bytes are 128 bytes: 4 sectors where neighbours read neighbours (8 for 8-byte types), up to 32
@@ -92,6 +97,7 @@ def _conflicts(
     ways: Values,
     load_requests: Values,
     store_requests: Values,
+    l1_cycles: Values,
 ) -> Values:
     # lanes that update one word are serialised too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
@@ -102,7 +108,16 @@ def _conflicts(
     whole = (lost, load_requests + store_requests), (load, load_requests)
     by_requests = first(*(over(part, part + WIDEST_WAVEFRONTS * of) for part, of in whole))
     by_ways = first(*(over(part, ways * of) for part, of in whole))
-    return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways)), 0.0, 1.0)
+    # all else that keeps L1 busy is in its cycles, and loads or stores may have been counted alone
+    by_cycles = over(first(lost, load, store), l1_cycles)
+    return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles), 0.0, 1.0)
+
+
+def _l1_cycles(view: View) -> Values:
+    """Cycles of all launches of a workload in which L1 works, summed over the SMs: at least what its data stage takes."""
+    each = view["sm.cycles_elapsed"] * np.maximum(view.capture.calls[view.rows], 1)
+    cycles = first(each, view["gpu.time"] * 1e-9 * view["sm.frequency"])
+    return bounded_sms(view, max) * cycles * view["l1tex.throughput"]
 
 
 def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values) -> Values:
@@ -167,6 +182,7 @@ _CONFLICTS = (
     "shared.conflict_ways",
     "shared_load.requests",
     "shared_store.requests",
+    "l1tex.busy_cycles",
 )
 
 
@@ -232,8 +248,16 @@ DERIVATIONS = (
         ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
+        "l1tex.busy_cycles",
+        "L1's share of peak x elapsed cycles x SMs, of the largest product of the architecture where unknown",
+        _l1_cycles,
+        optional=("l1tex.throughput", "sm.cycles_elapsed", "sm.frequency", "gpu.time", "device.sm_count"),
+        whole=True,
+        ask=("l1tex.throughput", "sm.cycles_elapsed"),
+    ),
+    Derivation(
         "shared.conflict_share",
-        "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways",
+        "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
         _conflicts,
         optional=_CONFLICTS,
         ask=("shared.bank_conflicts", "shared.wavefronts"),
