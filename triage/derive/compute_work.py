@@ -229,11 +229,11 @@ def _uneven(unit: str) -> Derivation:
     )
 
 
-def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values) -> Values:
+def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values, bound: Values) -> Values:
     # Bound of Nsight Compute's IssueSlotUtilization, min(1 - issue, 1 - SOL), with P3's 90 % as the most a SOL reaches.
     # no kernel that ran leaves all units at 0: those that show it were not measured
     sol = first(top, np.fmax(sm, memory), np.where(part > 0, part, np.nan))
-    return np.clip(np.fmin(1 - issue, 1 - sol / RAISED), 0.0, 1.0)
+    return np.clip(np.fmin(1 - first(issue, np.where(np.isnan(sol), bound, np.nan)), 1 - sol / RAISED), 0.0, 1.0)
 
 
 UNEVEN = ("sm", "smsp", "l1tex", "l2", "vram")
@@ -333,7 +333,7 @@ DERIVATIONS = (
         "latency.reach",
         f"min(1 - issue slots used, 1 - top SOL / {whole_percent(RAISED)})",
         _reach,
-        optional=("sm.issue_per_active", "sol.top", "sm.side", "memory.side", "unit.top"),
+        optional=("sm.issue_per_active", "sol.top", "sm.side", "memory.side", "unit.top", "sm.issue_at_most"),
         ask=("sm.issue_per_active", "sm.throughput", "memory.throughput"),
     ),
 )

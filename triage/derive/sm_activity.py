@@ -20,6 +20,7 @@ BUSY = ("selected", "not_selected")
 REASONS = tuple(r for r in STALLS if r not in BUSY)
 _APART = 0.02  # heuristic: by how much two shares of the same time may differ and still be of one run
 _SCHEDULERS = 4.0  # of every SM since Maxwell, but GP100 with its compute capability of 6.0
+FEW_ELIGIBLE = 0.5  # warps: so few seldom meet in one cycle, so that nearly each of them issues
 STALL_NAMED = 0.3  # Nsight Compute names a stall reason from this share on
 
 
@@ -142,10 +143,18 @@ def _issued(
     issued: Values,
     executed: Values,
     generation: Values,
+    eligible: Values,
 ) -> Values:
-    """Issue slots used; of schedulers that issue two instructions at a time at most so many."""
+    """Issue slots used; of schedulers that issue two instructions at a time, and by eligible warps, at most so many."""
     rate = first(issued, executed) / np.where(generation == 6.0, _SCHEDULERS / 2, _SCHEDULERS)
-    return first(each, *(np.minimum(x, 1.0) for x in (over(elapsed, active), over(warps, cycles), rate)))
+    most = np.where(eligible < FEW_ELIGIBLE, eligible, np.nan)  # a cycle that issues has an eligible warp
+    return first(each, *(np.minimum(x, 1.0) for x in (over(elapsed, active), over(warps, cycles), rate, most)))
+
+
+def _at_most(view: View) -> Values:
+    """Issue slots that can be used where full warp slots take turns, each as long as the listed stall cycles say."""
+    listed = _total(view, "stall_cycles")
+    return np.minimum(view["device.max_warps"] / _SCHEDULERS / (1 + listed), 1.0)
 
 
 def _kinds(view: View) -> Kinds:
@@ -202,7 +211,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "sm.issue_per_active",
-        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, else active warps per scheduler / warp cycles per issue, else IPC / 4 schedulers (2 of GP100)",
+        "instructions issued per scheduler and active cycle, else issue slots used over elapsed cycles / SM active, else active warps per scheduler / warp cycles per issue, else IPC / 4 schedulers (2 of GP100), else eligible warps where they are few",
         _issued,
         optional=(
             "warp.issued_per_scheduler",
@@ -213,8 +222,16 @@ DERIVATIONS = (
             "sm.ipc_issued",
             "sm.ipc_active",
             "device.capability",
+            "warp.eligible",
         ),
         ask=("sm.issue_per_elapsed", "sm.active"),
+    ),
+    Derivation(
+        "sm.issue_at_most",
+        "warp slots per scheduler / (1 + stall cycles per issue that were listed)",
+        _at_most,
+        ("device.max_warps",),
+        whole=True,
     ),
     Derivation(
         "l1tex.throughput",

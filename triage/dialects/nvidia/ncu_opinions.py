@@ -103,7 +103,7 @@ _SECTORS = re.compile(
     re.DOTALL,
 )
 _SHARES = (
-    (r"(?:which represent|bank conflicts,) ([\d.]+)% of the overall [\d,]+ wavefronts", "shared.conflict_share"),
+    (r"(?:which represent|bank conflicts,) ([\d.]+)% of the\s+overall (?:[\d,]+ )?wavefronts", "shared.conflict_share"),
 )
 
 

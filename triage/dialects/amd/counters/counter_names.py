@@ -152,6 +152,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.insts", "(VFetchInsts + VWriteInsts) * waves.launched"),
     ("lds.insts", "SQ_INSTS_LDS"),
     ("mfma.inst_share", "SQ_INSTS_MFMA / SQ_INSTS_VALU"),
+    *(("mfma.inst_share", f"SQ_INSTS_VALU_MFMA_{kind} / SQ_INSTS_VALU") for kind in ("F16", "BF16", "F8")),
     *(("mfma.wide_share", f) for f in _NAMES_BY_WIDTH),
     ("lds.busy", f"SQ_LDS_IDX_ACTIVE / {_CU}"),
     ("lds.bank_conflict_rate", "SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE"),
