@@ -116,11 +116,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns."""
+    """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns.
+
+    batch: what an inference server's step works on, prefill, decode or mixed; "" where that is not known.
+    """
 
     name: str
     start: int
     end: int
+    batch: str = ""
 
     @property
     def ns(self) -> int:

@@ -96,7 +96,7 @@ def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:
 def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
     """Steps of all traces in their order; None where no trace names any."""
     return [
-        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns}
+        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns, "batch": step.batch}
         for part in parts
         for step in (part.capture.table.trace.steps if part.capture.table.trace else ())
     ] or None

@@ -35,7 +35,7 @@ from triage.capture.trace_nouns import (
     Trace,
     way_of,
 )
-from triage.dialects.traces import loader_stacks, operator_work, xla_rows
+from triage.dialects.traces import loader_stacks, marked_steps, operator_work, xla_rows
 from triage.dialects.traces.event import Details, Event, Operands, details
 from triage.dialects.traces.typed_rows import TypedRows, entered, whole, wholes
 
@@ -65,9 +65,6 @@ _OVERHEAD = {
 # ROCm before 6 writes its copies as kernels
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
-_STEP_RE = re.compile(
-    r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}|execute_[\w()]{1,200}"
-)  # `ProfilerStep#3`, `train#3`; of vLLM and SGLang
 # heuristic: taking a batch that workers have ready costs the loop 0.2 to 0.8 ms in measured traces; more is waiting
 HANDOVER_NS = 1_000_000
 # columns: start and length in us, then
@@ -296,14 +293,12 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
     words = list(columns.names)
     start, end = nanoseconds(columns.ranges.column(0), columns.ranges.column(1))
     name = [words[i] for i in columns.ranges.column(4).tolist()]
-    marks = np.flatnonzero([not _STEP_RE.fullmatch(n) and "DataLoader" not in n for n in name])
+    marks = np.flatnonzero([not marked_steps.is_mark(n) and "DataLoader" not in n for n in name])
     at = columns.ranges.column(4)[marks]
     trace.ranges = Calls(start[marks], end[marks], threads(columns, columns.ranges)[marks], 0 * at, at, words)
-    found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
-    found.sort(key=lambda r: r.start)
-    steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
-    # one step of a server is the whole record, which says nothing of steps
-    trace.steps = device_steps(trace, steps if len(steps) > 1 or any("#" in r.name for r in steps) else [])
+    order = np.argsort(start, kind="stable")
+    found = [Step(name[i], int(start[i]), int(end[i])) for i in order.tolist()]
+    trace.steps = device_steps(trace, marked_steps.marked(found, columns.ranges.column(3)[order]))
     trace.optimizer = [r for r in found if r.name.startswith("Optimizer.step#")]
     loads = [
         r for r in found
