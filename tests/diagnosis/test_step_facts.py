@@ -9,6 +9,7 @@ from triage.capture.timeline.device_steps import device_steps
 from triage.capture.timeline.trace_model import build
 from triage.capture.trace_nouns import KERNEL, LAUNCH, LOAD, Calls, Operations, Step, Trace
 from triage.diagnosis.step_facts import step_facts
+from triage.document.trace_entries import StepEntry
 from triage.rendering.timeline_phrases import steps
 
 US = 1000
@@ -116,7 +117,7 @@ def test_a_prefill_step_is_not_compared_with_decode_steps() -> None:
         for i, (a, b, batch) in enumerate(zip((0, 100, 200, 500), (100, 200, 500, 600), batches, strict=True))
     ]
     assert step_facts(trace, 600_000)["steps.variance"][0] == 1.0
-    entries = [{"capture": "a", "name": s.name, "ns": s.ns, "batch": s.batch} for s in trace.steps]
+    entries: list[StepEntry] = [{"capture": "a", "name": s.name, "ns": s.ns, "batch": s.batch} for s in trace.steps]
     assert steps(entries) == (
         "4 steps on the device: 3 decode (median 100 µs), 1 prefill (median 300 µs), slowest step 2 300 µs"
     )

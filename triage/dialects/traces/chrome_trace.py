@@ -11,7 +11,7 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Operations, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command, unitrace_rows
+from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, marked_steps, next_command, unitrace_rows
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
@@ -104,7 +104,7 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
     xpu = not columns.categories.keys().isdisjoint(kineto.XPU_CALLS)
     vendor = "intel" if intel or xpu else "amd" if amd else "nvidia"
-    table.tells = {"vendor": vendor, "api": _APIS[vendor]}
+    table.tells = {"vendor": vendor, "api": _APIS[vendor], **_framework(columns, words)}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.groups, table.trace.messages = _rank(rows.head), columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
@@ -154,6 +154,15 @@ def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     if any(k in head for k in ("roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version")):
         return True
     return any(w.startswith("hip") or _AMD_RE.search(w) for w in words)
+
+
+def _framework(columns: Columns, words: list[str]) -> dict[str, str]:
+    """The framework that ran the program, as far as its rows tell."""
+    if columns.gpus:
+        return {"framework": "xla"}
+    if not columns.operators or "Session" in columns.categories:
+        return {}
+    return {"framework": marked_steps.server([*words, *(name for name, _ in columns.signatures)]) or "pytorch"}
 
 
 def _rank(head: kineto.Row) -> int | None:

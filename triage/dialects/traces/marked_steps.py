@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from triage.capture.arrays import Indices
 from triage.capture.trace_nouns import Step
@@ -15,6 +15,10 @@ _SGLANG_RE = re.compile(r"step\[(\w{1,20})[\w =]{0,80}\]")  # `step[EXTEND bs=15
 _SGLANG_BATCHES = {"EXTEND": "prefill", "DECODE": "decode", "MIXED": "mixed"}
 # of vLLM, whose runner has had two sets of names
 _PHASE_RE = re.compile(r"(?:v2_)?gpu_model_runner: [\w -]{1,40}|Preprocess|Forward|Postprocess|Sample|Bookkeep|Draft")
+_SERVERS = (
+    ("sglang", re.compile(r"sgl_kernel::|sglang::|step\[\w{1,20} bs=")),
+    ("vllm", re.compile(r"vllm::|_C_cache_ops::|execute_(?:\w+_)?context_\d|(?:v2_)?gpu_model_runner: ")),
+)
 _RUNS_RE = re.compile(r"(?i).*\bforward")
 
 
@@ -27,6 +31,12 @@ def marked(ranges: Sequence[Step], thread: Indices) -> list[Step]:
         if len(steps) > 1:  # one step of a server is the whole record, which says nothing of steps
             return steps
     return _phased([(r, int(t)) for r, t in zip(ranges, thread, strict=True) if _PHASE_RE.fullmatch(r.name)])
+
+
+def server(names: Iterable[str]) -> str:
+    """vllm or sglang, whose ranges and operators are among some names; "" where neither is. SGLang calls operators of vLLM."""
+    found = {word for name in names for word, pattern in _SERVERS if pattern.match(name)}
+    return next((word for word, _ in _SERVERS if word in found), "")
 
 
 def is_mark(name: str) -> bool:
