@@ -127,9 +127,10 @@ def _after(item: Item, d: Diagnosis) -> str:
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
     """`NAME: ` before a sentence that holds for the worst of several workloads of different names, or captures."""
     whole = {p for p, w in item.workloads if w < 0}
-    if not worst and len(whole) > 1:
+    if not worst and d.many:
         path = d.parts[item.workloads[0][0]].capture.input.path
-        return f"{shorten_middle(Path(path).name, MAX_NAME)} (largest of {len(whole)}): "
+        more = f" (largest of {len(whole)})" if len(whole) > 1 else ""
+        return f"{shorten_middle(Path(path).name, MAX_NAME)}{more}: "
     names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
     return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""
 
