@@ -48,9 +48,19 @@ MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
 _WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
+    # of rocprofv3 and rocprof-sys, by way of Perfetto
+    "kernel_dispatch": KERNEL, "memory_copy": COPY, "rocm_kernel_dispatch": KERNEL, "rocm_memory_copy": COPY,
 }  # fmt: skip
 XPU_CALLS = frozenset({"xpu_runtime", "xpu_driver"})
-_CALLS = XPU_CALLS | {"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"}
+_CALLS = XPU_CALLS | {
+    "cuda_runtime",
+    "cuda_driver",
+    "hip_runtime",
+    "Runtime",
+    "privateuse1_runtime",
+    "hip_api",
+    "rocm_hip_api",
+}
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
 _RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
@@ -167,9 +177,12 @@ class Columns:
         times, args = _times(events), details(events, Details)
         kinds, ways, pageable = zip(*[_nature(e.cat, str(e.name)) for e in events], strict=True)
         shape = [(*_axes(a.grid), *_axes(a.block), a.registers, a.shared) for a in args]
-        device = wholes([e.pid if a.device is None else a.device for e, a in zip(events, args, strict=True)])
+        device = wholes([_device(e, a, way) for e, a, way in zip(events, args, ways, strict=True)])
         stream = wholes([e.tid if a.stream is None else a.stream for e, a in zip(events, args, strict=True)])
-        size = [n if kind == COPY else 0 for n, kind in zip(wholes([a.bytes for a in args]), kinds, strict=True)]
+        size = [
+            n if kind == COPY else 0
+            for n, kind in zip(wholes([a.bytes or a.copy_bytes for a in args]), kinds, strict=True)
+        ]
         first = len(self.work)
         self.work.extend(
             *times, kinds, self._processes(events, args), [max(d, 0) for d in device], stream, _correlations(args), _externals(args),
@@ -349,6 +362,14 @@ def _nature(category: str, name: str) -> tuple[int, int, bool]:
     return kind, way, "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
 
 
+def _device(event: Event, a: Details, way: int) -> Any:
+    """Where work ran: the device that its row names, by PyTorch or by AMD's profiler, else its process."""
+    if a.device is not None:
+        return a.device
+    agent = (a.target if way == TO_DEVICE else a.origin) if a.agent is None else a.agent
+    return event.pid if agent is None else agent
+
+
 def _times(events: Events) -> tuple[array[float], array[float]]:
     start, length = array("d", [float(e.ts) for e in events]), array("d", [float(e.dur) for e in events])
     lasted = np.asarray(length)
@@ -358,7 +379,12 @@ def _times(events: Events) -> tuple[array[float], array[float]]:
 
 
 def _correlations(args: list[Details]) -> array[int]:
-    return wholes([a.correlation if a.correlation_raw is None else a.correlation_raw for a in args])
+    return wholes(
+        [
+            a.correlation or a.correlation_id or a.corr_id if a.correlation_raw is None else a.correlation_raw
+            for a in args
+        ]
+    )
 
 
 def _externals(args: list[Details]) -> array[int]:
