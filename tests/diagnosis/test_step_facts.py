@@ -9,6 +9,7 @@ from triage.capture.timeline.device_steps import device_steps
 from triage.capture.timeline.trace_model import build
 from triage.capture.trace_nouns import KERNEL, LAUNCH, LOAD, Calls, Operations, Step, Trace
 from triage.diagnosis.step_facts import step_facts
+from triage.document.trace_entries import StepEntry
 from triage.rendering.timeline_phrases import steps
 
 US = 1000
@@ -44,7 +45,7 @@ def test_the_longest_step_is_named_with_what_it_loads() -> None:
 
 def test_a_first_step_that_may_have_been_longer_is_not_compared() -> None:
     def said(*ns: int) -> str:
-        return steps([{"capture": "a", "name": f"#{i}", "ns": n * US} for i, n in enumerate(ns)])
+        return steps([{"capture": "a", "name": f"#{i}", "ns": n * US, "batch": ""} for i, n in enumerate(ns)])
 
     assert said(40, 20, 30).endswith("median 25 µs after the first, slowest #0 40 µs")
     assert said(20, 20, 30).endswith("median 25 µs after the first, slowest of these #2 30 µs")
@@ -106,3 +107,17 @@ def test_a_step_that_waits_for_the_host_is_long_on_the_device_too() -> None:
     assert second == host[1] and last.ns > 1.5 * second.ns
     # a step on the device lies between its first and its last work
     assert first.start == trace.operations.start[0] and last.end == trace.operations.end[-1]
+
+
+def test_a_prefill_step_is_not_compared_with_decode_steps() -> None:
+    trace = _trace([10, 110, 210, 510])
+    batches = ("decode", "decode", "prefill", "decode")
+    trace.steps = [
+        Step(f"step {i}", a * US, b * US, batch)
+        for i, (a, b, batch) in enumerate(zip((0, 100, 200, 500), (100, 200, 500, 600), batches, strict=True))
+    ]
+    assert step_facts(trace, 600_000)["steps.variance"][0] == 1.0
+    entries: list[StepEntry] = [{"capture": "a", "name": s.name, "ns": s.ns, "batch": s.batch} for s in trace.steps]
+    assert steps(entries) == (
+        "4 steps on the device: 3 decode (median 100 µs), 1 prefill (median 300 µs), slowest step 2 300 µs"
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from triage.capture.location import Locate
     from triage.capture.queue_lanes import Lane
     from triage.capture.source import Source
-    from triage.capture.trace_nouns import Timeline, Trace
+    from triage.capture.trace_nouns import Operator, Timeline, Trace
     from triage.devices import Device
 
 SEP = "\x1f"  # joins path levels inside; marker names hold '/' and ':' but never this
@@ -110,7 +110,7 @@ class Table:
     time where the export states it. raw: exported counters kept only as inputs of computed columns. collectable: metrics
     this capture's tool can give, where that is less than its dialect knows (the counters of one vendor's GPU). locate:
     where inside a row its metrics come from, where the export counts instructions. trace: when each row ran and what the
-    host did meanwhile, where the export knows. collect: how to get further metrics, where that depends on the GPU.
+    host did meanwhile, where the export knows. operators: whose work the export states without a timeline. collect: how to get further metrics, where that depends on the GPU.
     decisions: how each column was read, where the dialect goes by words and values. isolated: times are of single actions,
     replayed one by one: their sum is no frame time, and short ones say nothing of launch costs. sampled: rows are some of the
     frames, recorded at an interval. tells: vendor and api, where
@@ -145,6 +145,7 @@ class Table:
     locate: Locate | None = None
     tells: dict[str, str] = field(default_factory=dict)
     trace: Trace | None = None
+    operators: list[Operator] = field(default_factory=list)
     queues: tuple[float, Sequence[Lane]] = (0.0, ())
     collect: Callable[[list[str]], str] | None = None
     selection: str = ""  # which of the workloads --marker left

@@ -26,7 +26,7 @@ LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
 GAPS = ("profiler", "load", "sync", "memcpy", "alloc", "launch", "api", "host", "queued", "unknown")
 PROFILER, LOAD, SYNC, MEMCPY, ALLOC, LAUNCH, API, HOST, QUEUED, UNKNOWN = range(len(GAPS))
-_WAY_RE = re.compile(r"(HtoD|HostToDevice)|(DtoH|DeviceToHost)|(DtoD|DeviceToDevice)")
+_WAY_RE = re.compile(r"(HtoD|HostToDevice|HOST_TO_DEVICE)|(DtoH|DeviceToHost|DEVICE_TO_HOST)|(DtoD|DeviceToDevice|DEVICE_TO_DEVICE)")
 
 
 def way_of(name: str) -> int:
@@ -116,11 +116,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns."""
+    """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns.
+
+    batch: what an inference server's step works on, prefill, decode or mixed; "" where that is not known.
+    """
 
     name: str
     start: int
     end: int
+    batch: str = ""
 
     @property
     def ns(self) -> int:

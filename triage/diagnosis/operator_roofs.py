@@ -14,7 +14,7 @@ from triage.devices import Peaks
 # NVIDIA, Matrix Multiplication Background User's Guide: below half of the peak something is wrong beside the product
 SLOW_PRODUCT = 0.5
 HALF = ("BFloat16", "Half")
-PRODUCTS = ("matmul", "convolution", "moe", "attention")
+PRODUCTS = ("matmul", "convolution", "moe", "attention", "stated")
 # kernels that compute FP32 arguments in TF32, whose peak the device table lacks
 _TENSOR_RE = re.compile(r"tf32|s1688|s16816|h16816|s884|h884|tensorop|xf32", re.IGNORECASE)
 

@@ -19,8 +19,8 @@ MIN_STEPS = 3  # of two steps either may be the usual one
 def step_facts(trace: Trace, frame_ns: float) -> Facts:
     """Facts of a trace's steps; those that it has no ranges for are left out."""
     out: Facts = {}
-    if len(trace.steps) >= MIN_STEPS:
-        steps = [_from_first_work(trace, trace.steps[0]), *trace.steps[1:]]
+    steps = _alike([_from_first_work(trace, s) if i == 0 else s for i, s in enumerate(trace.steps)])
+    if len(steps) >= MIN_STEPS:
         worst, median = max(steps, key=lambda s: s.ns), statistics.median(s.ns for s in steps)
         if median > 0:
             usual = min(steps, key=lambda s: abs(s.ns - median))
@@ -53,6 +53,13 @@ def _optimizer(trace: Trace, frame_ns: float) -> Facts:
         "optimizer.fused": (float(is_fused(trace, rows).mean()), text),
         "optimizer.time": (time / frame_ns, text),
     }
+
+
+def _alike(steps: list[Step]) -> list[Step]:
+    """Steps of the batch that most of them have: of a server's, one that takes new requests in does other work."""
+    batches = [s.batch for s in steps]
+    usual = max(dict.fromkeys(batches), key=batches.count, default="")
+    return [s for s in steps if s.batch == usual]
 
 
 def _from_first_work(trace: Trace, step: Step) -> Step:

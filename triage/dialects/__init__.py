@@ -6,7 +6,7 @@ A dialect module declares NAME, TITLE, CAPTURE (how to make such an export) and 
     read(source, options) -> Table         raises BadCapture / NotTriageable
     names() -> dict[str, list[str]]        canonical id -> names this tool gives it (what it can export)
 
-and optionally TELLS, the facts that all its exports share (work, vendor, api; words of rulebook.applies.FACTS), ROW,
+and optionally TELLS, the facts that all its exports share (work, vendor, api, framework; words of rulebook.applies.FACTS), ROW,
 what a row of them is called, and `collect(metrics) -> str`: the exact command or menu path that collects metrics.
 `names` and `collect` may take `arch`, where the counters differ by generation of the GPU.
 

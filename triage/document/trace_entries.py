@@ -113,6 +113,7 @@ class StepEntry(TypedDict):
     capture: str
     name: str
     ns: int
+    batch: str
 
 
 class KernelEntry(TypedDict):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from triage.diagnosis.diagnosis_result import Part
 from triage.diagnosis.operator_roofs import roof_share
 from triage.document.numbers import number
@@ -57,12 +59,14 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
 
 
 def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
-    """Operators of all traces by total time; None where no trace names any."""
+    """Operators of all traces by total time, and those whose work an export states; None where none names any."""
     out: list[OperatorEntry] = []
     for part in parts:
         trace = part.capture.table.trace if part.capture.timeline is not None else None
         peaks = part.capture.device.peaks if part.capture.device else None
-        busy = sum(d.busy_ns for d in part.capture.timeline.devices) if part.capture.timeline else 0
+        times = part.capture.table.columns.get("gpu.time")
+        whole = float(np.nansum(times.values)) if times is not None else 0.0
+        busy = sum(d.busy_ns for d in part.capture.timeline.devices) if part.capture.timeline else whole
         out += [
             {
                 "capture": part.capture.input.path,
@@ -82,7 +86,7 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
                 "roof_share": None if (share := roof_share(o, peaks)) is None else number(share, 4),
                 "kernel": o.kernels[0],
             }
-            for o in (trace.operators if trace else ())
+            for o in (trace.operators if trace else part.capture.table.operators)
         ]
     return sorted(out, key=lambda o: -o["total_ns"]) or None
 
@@ -96,7 +100,7 @@ def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:
 def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
     """Steps of all traces in their order; None where no trace names any."""
     return [
-        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns}
+        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns, "batch": step.batch}
         for part in parts
         for step in (part.capture.table.trace.steps if part.capture.table.trace else ())
     ] or None

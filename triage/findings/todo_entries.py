@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from triage.derive import View
@@ -124,7 +125,12 @@ def _after(item: Item, d: Diagnosis) -> str:
 
 
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
-    """`NAME: ` before a sentence that holds for the worst of several workloads of different names."""
+    """`NAME: ` before a sentence that holds for the worst of several workloads of different names, or captures."""
+    whole = {p for p, w in item.workloads if w < 0}
+    if not worst and d.many:
+        path = d.parts[item.workloads[0][0]].capture.input.path
+        more = f" (largest of {len(whole)})" if len(whole) > 1 else ""
+        return f"{shorten_middle(Path(path).name, MAX_NAME)}{more}: "
     names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
     return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""
 

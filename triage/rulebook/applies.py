@@ -11,6 +11,8 @@ FACTS = {
     "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
     # of a pass, by its name: advice is chosen by it for the pass at hand, rules never are
     "layer": ("opaque", "blended"),
+    # what ran the program: advice is chosen by it, rules never are
+    "framework": ("pytorch", "xla", "vllm", "sglang"),
     # triton: of a kernel that Triton compiled, by its name or its source lines; rules never are chosen by it
     "api": ("cuda", "hip", "sycl", "triton", "opencl", "d3d11", "d3d12", "vulkan", "opengl", "metal"),
 }

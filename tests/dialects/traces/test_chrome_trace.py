@@ -17,6 +17,7 @@ from tests.conftest import SAMPLES
 from triage.capture import timeline
 from triage.capture.capture import Table
 from triage.capture.source import Source
+from triage.capture.trace_nouns import TO_DEVICE
 from triage.dialects import Options, pick
 from triage.dialects.traces import chrome_trace, json_rows, kineto, kineto_operators, nsys_sqlite, operator_work
 from triage.dialects.traces.json_rows import JsonRows
@@ -193,7 +194,7 @@ def test_private_keys_are_not_shown() -> None:
         ([_row("devtools.timeline", "Paint", 1, 1)], "browser"),
         ([_row("cuda_profiler_range", "k", 1, 1)], "counters"),
         ([_row("privateuse1_runtime", "aclrtLaunch", 1, 1)], "another accelerator"),
-        ([_row("", "x", 1, 1)], "CPU zones, no GPU work"),
+        ([_row("", "x", 1, 1)], "no row marked as GPU work"),
         ([{**_row("", "aten::mm", 1, 1), "pid": "CUDA functions"}], "autograd profiler"),
         ([_row("cuda", "gemm", 1, 1)], "Nsight Systems data"),
         ([_row("Node", "MatMul_kernel_time", 1, 1)], "ONNX Runtime profile without GPU kernels"),
@@ -301,6 +302,9 @@ def test_innermost_interval_of_the_thread() -> None:
         ("aten::convolution", [[1, 3, 8, 8], [4, 3, 3, 3]], ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"],
          2 * 64 * 108, 2 * (192 + 108 + 256)),
         ("aten::_scaled_dot_product_flash_attention", [[1, 2, 8, 4]] * 3, [], 4 * 2 * 8 * 8 * 4, 2 * 4 * 64),
+        ("aten::_flash_attention_forward", [[1, 8, 2, 4]] * 3, [""] * 8 + ["True"], 4 * 2 * 36 * 4, 2 * 4 * 64),
+        ("aten::_efficient_attention_forward", [[1, 8, 2, 4]] * 3, [""] * 9 + ["0"], 4 * 2 * 64 * 4, 2 * 4 * 64),
+        ("aten::_scaled_dot_product_cudnn_attention", [[1, 2, 8, 4]] * 3, [""] * 6 + ["True"], 4 * 2 * 36 * 4, 2 * 4 * 64),
         ("aten::mul", [[4, 4], [4, 4]], [], 16, 2 * 48),
         ("aten::odd", [[4, 4]], [], None, None),
     ],
@@ -446,3 +450,41 @@ def test_no_two_kernels_share_the_name_of_a_profile() -> None:
     ):
         files = [re.findall(option, command(name, 0))[0] for name in names]
         assert len(set(files)) == len(names) and files == [re.findall(option, command(n, 0))[0] for n in names]
+
+
+def test_rows_of_rocprofv3_by_way_of_perfetto() -> None:
+    """Its categories and keys, as traceconv writes them."""
+    rows = [
+        _row("hip_api", "hipLaunchKernel", 10, 5, corr_id=7),
+        _row("kernel_dispatch", "my_kernel", 20, 9, corr_id=7, agent=4, queue=1, workgroup_size=256),
+        _row("hip_api", "hipMemcpy", 30, 50, corr_id=8),
+        _row("memory_copy", "MEMORY_COPY_HOST_TO_DEVICE", 40, 30, corr_id=8, src_agent=0, dst_agent=4, copy_bytes=4096),
+    ]
+    table = _read(rows)
+    trace = table.trace
+    assert trace is not None and [key for key, _ in trace.devices] == ["4"] and table.tells["vendor"] == "amd"
+    assert trace.operations.call.tolist() == [0, 1] and trace.operations.bytes.tolist() == [0, 4096]
+    assert trace.operations.way.tolist()[1] == TO_DEVICE and "AMD's profiler" in table.notes[0]
+
+
+def test_a_trace_of_proton_is_named() -> None:
+    row = {**KERNEL, "args": {"call_stack": ["ROOT", "k"], "metrics": {"flops": 1e9}}}
+    assert "Triton's Proton" in _read([row]).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("category", "process", "says"),
+    [
+        ("hpu_op", "HPU-0", "another accelerator"),
+        ("x", "/device:GPU:0", "no details of kernels"),
+        ("operator", "gpu/0", "MXNet"),
+        ("disabled-by-default-gpu.dawn", "GPU Process", "web browser"),
+        ("Op", "/job:localhost/replica:0/task:0/device:GPU:0 Compute", "TensorFlow 1"),
+    ],
+)
+def test_relatives_without_kernels_are_named(category: str, process: str, says: str) -> None:
+    named = {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": process}}
+    source = Source("-", json.dumps({"traceEvents": [named, _row(category, "y", 1, 1)]}).encode())
+    assert pick(source)[0].NAME == "pytorch-trace"
+    with pytest.raises(NotTriageable, match=says):
+        chrome_trace.read(source, Options())

@@ -45,6 +45,22 @@ def test_kernels_of_proton_stand_in_their_scopes() -> None:
     assert values(table)["gpu.time"] == [24e6, 31e6] and table.arch == "sm_90"
     assert table.paths is not None and list(table.paths) == ["cublas [M=4096]", ""]
     assert any("cublas [M=4096]: 573 TFLOP/s" in n for n in table.notes)
+    assert [(o.name, o.calls, o.type) for o in table.operators] == [
+        ("matmul_kernel [M=4096]", 100, "Half"),
+        ("cublas [M=4096]", 100, "Half"),
+    ]
+    # 2 x 2,619 MHz x 5,120 bits are 3.35 TB/s, as of one product with 132 SMs
+    assert table.device == "H100 SXM5 80GB"
+
+
+def test_work_stated_around_other_scopes_counts_once() -> None:
+    def scope(name: str, metrics: dict[str, float], *below: object) -> dict[str, object]:
+        return {"children": list(below), "frame": {"name": name, "type": "function"}, "metrics": metrics}
+
+    kernel = scope("k", {"time (ns)": 1000, "count": 2})
+    tree = [scope("ROOT", {}, scope("layer", {"flops16": 9e9}, scope("product", {"flops16": 4e9}, kernel))), {}]
+    table = read(json.dumps(tree))
+    assert [(o.name, o.flops, o.ns) for o in table.operators] == [("product", 2e9, 1000)] and not table.device
 
 
 def test_proton_without_kernels_is_refused() -> None:

@@ -7,6 +7,7 @@ to its end is done, inside the time between the first and the last work. Of a lo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def device_steps(trace: Trace, steps: Sequence[Step]) -> list[Step]:
         np.clip(_worked_off(trace, np.array(instants, dtype=np.int64)), first, last)
         for instants in ([s.start for s in steps], [s.end for s in steps])
     )
-    return [Step(s.name, int(a), int(b)) for s, a, b in zip(steps, begin, end, strict=True)]
+    return [replace(s, start=int(a), end=int(b)) for s, a, b in zip(steps, begin, end, strict=True)]
 
 
 def _worked_off(trace: Trace, instants: Indices) -> Indices:

@@ -16,9 +16,11 @@ _RECORD = "record with torch.profiler and activities=[ProfilerActivity.CPU, Prof
 # (pattern over categories and process names, whose trace it is, what to do)
 _WRITERS = (
     (r"^cuda_profiler_range$", "counters per kernel without times, no GPU timeline", "record without the range profiler"),
-    (r"mtia|^privateuse1", "trace of another accelerator, no GPU kernel", "use that vendor's tools"),
+    (r"mtia|^privateuse1|\bhpu|habana|gaudi", "trace of another accelerator, no GPU kernel", "use that vendor's tools"),
     (r"ascend", "trace of an Ascend accelerator, no GPU kernel", "use that vendor's tools"),
     (r"^/device:TPU:", "XLA trace of TPUs, no GPU kernel", "read it in XProf (TensorBoard)"),
+    (r"^/device:GPU:\d+$", "XLA trace whose GPU rows have no details of kernels, copies or sets", 'record with: jax.profiler.trace("log")'),
+    (r"^[cg]pu/\d+$", "MXNet profile: operators without GPU kernels", "nsys profile -t cuda ./your-app"),
     (r"^/job:.*/device:|/stream:all", "timeline of TensorFlow 1, operations without GPU kernels", "record with tf.profiler, and name its .trace.json.gz"),
     (r"^/host:CPU", "XLA trace (JAX, TensorFlow) without GPU work", "record on a GPU with: jax.profiler.trace(\"log\")"),
     (r"^CUDA functions$", "trace of PyTorch's autograd profiler: operators, no kernels", _RECORD),
@@ -26,7 +28,7 @@ _WRITERS = (
     (r"^cuda(?:_api)?$|^Device \d+$", "Nsight Systems data converted to JSON, no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite"),
     (r"^(?:FEE|py-spy)$", "trace of a Python profiler, no GPU kernel", _RECORD),
     (r"^HOST<", "trace of Intel's unitrace without kernels", "record with: unitrace --chrome-kernel-logging --chrome-call-logging ./app"),
-    (r"devtools\.|blink|^cc$|^cc,|^CrBrowserMain$|^Browser$", "trace of a web browser, no GPU kernel", "name a trace of torch.profiler"),
+    (r"devtools\.|blink|^cc$|^cc,|^(?:disabled-by-default-)?gpu\.[a-z]+$|^CrBrowserMain$|^Browser$", "trace of a web browser, no GPU kernel", "name a trace of torch.profiler"),
 )  # fmt: skip
 
 
@@ -70,6 +72,6 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
             f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
         )
     return NotTriageable(
-        f"{path}: Chrome trace of an unknown tool: CPU zones, no GPU work{cut}",
+        f"{path}: Chrome trace of an unknown tool: no row marked as GPU work{cut}",
         f"name the tracks of GPU queues GPU, or {_RECORD}",
     )

@@ -11,7 +11,15 @@ from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Operations, Trace
 from triage.dialects import Match, Options
-from triage.dialects.traces import chrome_refusals, kineto, kineto_operators, next_command, unitrace_rows
+from triage.dialects.traces import (
+    chrome_refusals,
+    kineto,
+    kineto_operators,
+    marked_steps,
+    next_command,
+    paddle_rows,
+    unitrace_rows,
+)
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
@@ -21,7 +29,7 @@ from triage.ground.units import show
 NAME = "pytorch-trace"
 SIGN = ("traceevents", '"ph"', "rocprofiler-sdk-tool", '"deviceproperties"')
 TELLS = {"work": "compute"}
-TITLE = "PyTorch profiler, JAX (XLA) or Intel unitrace, Chrome trace (timeline of devices, host and operators)"
+TITLE = "PyTorch, JAX (XLA), PaddlePaddle or Intel unitrace, Chrome trace (timeline of devices, host and operators)"
 CAPTURE = """\
     with torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=1, warmup=3, active=3),
@@ -41,6 +49,7 @@ Intel: `unitrace --chrome-kernel-logging --chrome-call-logging ./app` writes `ap
 # kernels of libraries that exist for AMD's GPUs alone: Tensile, MIOpen, AITER, Composable Kernel, the runtime's blits
 _AMD_RE = re.compile(r"^Cijk_|_gtcx|^miopen|^MIOpen|aiter|\bck(?:_tile)?::|\.kd\b|^__amd_rocclr")
 _HEAD_RE = re.compile(r'"traceEvents"\s*:|"schemaVersion"\s*:.*"deviceProperties"\s*:', re.DOTALL)
+_PROTON_RE = re.compile(r'"args"\s*:\s*\{\s*"call_stack"\s*:')
 MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
@@ -89,8 +98,9 @@ def read(source: Source, options: Options) -> Table:
     chrome_refusals.other_tool(source)
     rows, columns = JsonRows(source, Event), Columns()
     intel = unitrace_rows.Unitrace() if unitrace_rows.HEAD_RE.search(source.head_text) else None
+    paddle = paddle_rows.HEAD_RE.match(source.head_text) is not None
     for batch in rows:
-        columns.add(*(intel.rows(batch) if intel else (batch,)))
+        columns.add(*(intel.rows(batch) if intel else (paddle_rows.rows(batch) if paddle else batch,)))
     if intel:
         columns.add(*intel.rest())
     if not len(columns.work):
@@ -104,7 +114,7 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], np.array(words, dtype=object)[operations.name], {})
     xpu = not columns.categories.keys().isdisjoint(kineto.XPU_CALLS)
     vendor = "intel" if intel or xpu else "amd" if amd else "nvidia"
-    table.tells = {"vendor": vendor, "api": _APIS[vendor]}
+    table.tells = {"vendor": vendor, "api": _APIS[vendor], **({} if paddle else _framework(columns, words))}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.groups, table.trace.messages = _rank(rows.head), columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
@@ -119,7 +129,7 @@ def read(source: Source, options: Options) -> Table:
         rows,
         columns,
         devices,
-        "Intel's unitrace (whole microseconds)" if intel else _writer(columns),
+        "Intel's unitrace (whole microseconds)" if intel else "PaddlePaddle" if paddle else _writer(source, columns),
         options.device,
     )
     return table
@@ -156,6 +166,15 @@ def _is_amd(head: kineto.Row, words: list[str]) -> bool:
     return any(w.startswith("hip") or _AMD_RE.search(w) for w in words)
 
 
+def _framework(columns: Columns, words: list[str]) -> dict[str, str]:
+    """The framework that ran the program, as far as its rows tell."""
+    if columns.gpus:
+        return {"framework": "xla"}
+    if not columns.operators or "Session" in columns.categories:
+        return {}
+    return {"framework": marked_steps.server([*words, *(name for name, _ in columns.signatures)]) or "pytorch"}
+
+
 def _rank(head: kineto.Row) -> int | None:
     """The process's rank in its job, where the head says it."""
     stated = head.get("distributedInfo")
@@ -184,7 +203,7 @@ def _devices(
     for rank, number in zip(ranks[order // len(numbers)].tolist(), numbers[order % len(numbers)].tolist(), strict=True):
         mine = known.get(number, only)
         made.append((str(rank if ranked else number), str(mine.get("name") or "")[:100] or None))
-        count = mine.get("numSms")
+        count = mine.get("numSms", mine.get("smCount"))  # PyTorch, PaddlePaddle
         sms.append(count if type(count) is int and 0 < count < 10_000 else None)
     versions = {(d.get("computeMajor"), d.get("computeMinor")) for d in known.values()}
     major, minor = next(iter(versions)) if len(versions) == 1 else (None, None)
@@ -229,10 +248,14 @@ def _columns(
         )
 
 
-def _writer(columns: Columns) -> str:
+def _writer(source: Source, columns: Columns) -> str:
     """The profiler that wrote a trace."""
     if columns.gpus:
         return "XLA's profiler (JAX, TensorFlow)"
+    if not columns.categories.keys().isdisjoint(("kernel_dispatch", "rocm_kernel_dispatch")):
+        return "AMD's profiler, by way of Perfetto"
+    if _PROTON_RE.search(source.head_text):
+        return "Triton's Proton"
     return "ONNX Runtime" if {"Node", "Session"} <= columns.categories.keys() else "PyTorch's profiler"
 
 

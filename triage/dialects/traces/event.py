@@ -18,12 +18,18 @@ class Details(msgspec.Struct, gc=False):
 
     correlation: Any = 0
     correlation_raw: Any = None
+    correlation_id: Any = msgspec.field(default=0, name="correlation id")  # of PaddlePaddle
+    corr_id: Any = 0  # of rocprofv3, as are the agents and copy_bytes
     external: Any = msgspec.field(default=None, name="External id")
     external_2021: Any = msgspec.field(default=0, name="external id")
     rank: Any = None
     device: Any = None
+    agent: Any = None
+    origin: Any = msgspec.field(default=None, name="src_agent")
+    target: Any = msgspec.field(default=None, name="dst_agent")
     stream: Any = None
     bytes: Any = 0
+    copy_bytes: Any = 0
     size: Any = None
     grid: Any = None
     block: Any = None

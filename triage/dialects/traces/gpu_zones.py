@@ -29,11 +29,12 @@ MAX_DEPTH = 1_000
 _TRACE_RE = re.compile(r'"traceEvents"\s*:')
 # the marks of profilers whose traces have a reader of their own, and of browsers
 _OTHERS_RE = re.compile(
-    r'"deviceProperties"|"schemaVersion"|rocprofiler|roctracer|"CPU HIP API"|"BeginNs"|devtools\.|blink|CrBrowserMain|"/(?:host|device):[A-Z]|"Hip \d|"[Cc]at"\s*:\s*"(?:kernel|Kernel|'
-    r"gpu_mem\w+|gpu_op|(?:CL_)?Flow_\w+|cpu_op|Operator|cuda_\w+|hip_\w+|Runtime|Memcpy|Memset|user_annotation|python_function|mtia\w*|privateuse1\w*|fwdbwd|ac2g)\""
+    r'"deviceProperties"|"schemaVersion"|rocprofiler|roctracer|"CPU HIP API"|"BeginNs"|devtools\.|blink|CrBrowserMain|"(?:disabled-by-default-)?gpu\.[a-z]+"|"/(?:host|device|job):[A-Za-z]|"[cg]pu/\d+"|"Hip \d|"[Cc]at"\s*:\s*"(?:kernel|Kernel|'
+    r"gpu_mem\w+|gpu_op|(?:CL_)?Flow_\w+|cpu_op|Operator|cuda_\w+|hip_\w+|Runtime|Memcpy|Memset|user_annotation|python_function|mtia\w*|kernel_dispatch|memory_copy|hip_api|rocm_\w+|privateuse1\w*|fwdbwd|ac2g)\""
 )
 _GPU_RE = re.compile(r"\bGPU|GPU\b|\bgpu_|Vulkan|\bD3D1[12]|\bDX1[12]|OpenGL|\bMetal\b|\b(?:Graphics|Compute|Copy|Transfer|Direct|3D) ?Queue|VkQueue|Render ?Stage", re.IGNORECASE)  # fmt: skip
 _CPU_RE = re.compile(r"\bCPU\b|thread|worker|\bmain\b|wait|submit|present\b|process", re.IGNORECASE)
+_CALL_RE = re.compile(r"(?:vk|gl|egl|wgpu|ID3D\d+|IDXGI|MTL)[A-Z]\w+(?:::\w+)?")  # of an API, on the host
 # what passes of a frame are called; several of them tell a trace that names no track
 _PASS_RE = re.compile(
     r"pass\b|shadow|cascade|g-?buffer|depth|lighting|bloom|tone ?map|\bpost|ssao|gtao|hbao|\bssr\b|\btaa\b|fxaa|smaa|upscal|blur|sky|opaque|transparen|"
@@ -160,11 +161,11 @@ def _gpu_rows(found: _Zones) -> list[tuple[str, float, float, tuple[str, str], s
         t: bool(_GPU_RE.search(found.called(t))) and not _CPU_RE.search(found.called(t))
         for t in {r[3] for r in found.rows}
     }
-    by_category = {r[4]: bool(_GPU_RE.search(r[4])) for r in found.rows}
+    by_category = {r[4]: bool(_GPU_RE.search(r[4])) for r in found.rows if not _CALL_RE.fullmatch(r[0])}
     if any(named.values()):
         return [r for r in found.rows if named[r[3]]]
     if any(by_category.values()):
-        return [r for r in found.rows if by_category[r[4]]]
+        return [r for r in found.rows if by_category.get(r[4]) and not _CALL_RE.fullmatch(r[0])]
     anonymous = not any(by_category) and not any(found.called(t) for t in named)
     return found.rows if anonymous and _are_passes([r[0] for r in found.rows]) else []
 

@@ -35,7 +35,7 @@ from triage.capture.trace_nouns import (
     Trace,
     way_of,
 )
-from triage.dialects.traces import loader_stacks, operator_work, xla_rows
+from triage.dialects.traces import loader_stacks, marked_steps, operator_work, xla_rows
 from triage.dialects.traces.event import Details, Event, Operands, details
 from triage.dialects.traces.typed_rows import TypedRows, entered, whole, wholes
 
@@ -48,9 +48,19 @@ MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
 _WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
+    # of rocprofv3 and rocprof-sys, by way of Perfetto
+    "kernel_dispatch": KERNEL, "memory_copy": COPY, "rocm_kernel_dispatch": KERNEL, "rocm_memory_copy": COPY,
 }  # fmt: skip
 XPU_CALLS = frozenset({"xpu_runtime", "xpu_driver"})
-_CALLS = XPU_CALLS | {"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime", "privateuse1_runtime"}
+_CALLS = XPU_CALLS | {
+    "cuda_runtime",
+    "cuda_driver",
+    "hip_runtime",
+    "Runtime",
+    "privateuse1_runtime",
+    "hip_api",
+    "rocm_hip_api",
+}
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
 _RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
@@ -65,9 +75,6 @@ _OVERHEAD = {
 # ROCm before 6 writes its copies as kernels
 _COPY_KERNEL_RE = re.compile(r"__amd_rocclr_copyBuffer|MEMORY_COPY_|__amd_rocclr_copyImage")
 _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
-_STEP_RE = re.compile(
-    r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}|execute_[\w()]{1,200}"
-)  # `ProfilerStep#3`, `train#3`; of vLLM and SGLang
 # heuristic: taking a batch that workers have ready costs the loop 0.2 to 0.8 ms in measured traces; more is waiting
 HANDOVER_NS = 1_000_000
 # columns: start and length in us, then
@@ -170,9 +177,12 @@ class Columns:
         times, args = _times(events), details(events, Details)
         kinds, ways, pageable = zip(*[_nature(e.cat, str(e.name)) for e in events], strict=True)
         shape = [(*_axes(a.grid), *_axes(a.block), a.registers, a.shared) for a in args]
-        device = wholes([e.pid if a.device is None else a.device for e, a in zip(events, args, strict=True)])
+        device = wholes([_device(e, a, way) for e, a, way in zip(events, args, ways, strict=True)])
         stream = wholes([e.tid if a.stream is None else a.stream for e, a in zip(events, args, strict=True)])
-        size = [n if kind == COPY else 0 for n, kind in zip(wholes([a.bytes for a in args]), kinds, strict=True)]
+        size = [
+            n if kind == COPY else 0
+            for n, kind in zip(wholes([a.bytes or a.copy_bytes for a in args]), kinds, strict=True)
+        ]
         first = len(self.work)
         self.work.extend(
             *times, kinds, self._processes(events, args), [max(d, 0) for d in device], stream, _correlations(args), _externals(args),
@@ -296,14 +306,12 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
     words = list(columns.names)
     start, end = nanoseconds(columns.ranges.column(0), columns.ranges.column(1))
     name = [words[i] for i in columns.ranges.column(4).tolist()]
-    marks = np.flatnonzero([not _STEP_RE.fullmatch(n) and "DataLoader" not in n for n in name])
+    marks = np.flatnonzero([not marked_steps.is_mark(n) and "DataLoader" not in n for n in name])
     at = columns.ranges.column(4)[marks]
     trace.ranges = Calls(start[marks], end[marks], threads(columns, columns.ranges)[marks], 0 * at, at, words)
-    found = [Step(n, int(s), int(e)) for n, s, e in zip(name, start, end, strict=True)]
-    found.sort(key=lambda r: r.start)
-    steps = [r for r in found if _STEP_RE.fullmatch(r.name)]
-    # one step of a server is the whole record, which says nothing of steps
-    trace.steps = device_steps(trace, steps if len(steps) > 1 or any("#" in r.name for r in steps) else [])
+    order = np.argsort(start, kind="stable")
+    found = [Step(name[i], int(start[i]), int(end[i])) for i in order.tolist()]
+    trace.steps = device_steps(trace, marked_steps.marked(found, columns.ranges.column(3)[order]))
     trace.optimizer = [r for r in found if r.name.startswith("Optimizer.step#")]
     loads = [
         r for r in found
@@ -354,6 +362,14 @@ def _nature(category: str, name: str) -> tuple[int, int, bool]:
     return kind, way, "Pageable" in name and way in (TO_DEVICE, FROM_DEVICE)
 
 
+def _device(event: Event, a: Details, way: int) -> Any:
+    """Where work ran: the device that its row names, by PyTorch or by AMD's profiler, else its process."""
+    if a.device is not None:
+        return a.device
+    agent = (a.target if way == TO_DEVICE else a.origin) if a.agent is None else a.agent
+    return event.pid if agent is None else agent
+
+
 def _times(events: Events) -> tuple[array[float], array[float]]:
     start, length = array("d", [float(e.ts) for e in events]), array("d", [float(e.dur) for e in events])
     lasted = np.asarray(length)
@@ -363,7 +379,12 @@ def _times(events: Events) -> tuple[array[float], array[float]]:
 
 
 def _correlations(args: list[Details]) -> array[int]:
-    return wholes([a.correlation if a.correlation_raw is None else a.correlation_raw for a in args])
+    return wholes(
+        [
+            a.correlation or a.correlation_id or a.corr_id if a.correlation_raw is None else a.correlation_raw
+            for a in args
+        ]
+    )
 
 
 def _externals(args: list[Details]) -> array[int]:

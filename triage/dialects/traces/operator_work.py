@@ -16,6 +16,13 @@ SIZES = {
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "byte": 1,
 }  # fmt: skip
 Dims = Sequence[int]
+# (part of the name, position of `is_causal` or of the mask's type): the first that fits; PyTorch, native_functions.yaml
+_CAUSAL_AT = (
+    ("scaled_dot_product_flash_attention", 4), ("scaled_dot_product_efficient_attention", 6),
+    ("scaled_dot_product_cudnn_attention", 6), ("scaled_dot_product_fused_attention_override", 5),
+    ("scaled_dot_product_attention", 5), ("_flash_attention_forward", 8),
+    ("_efficient_attention_forward", 9), ("_cudnn_attention_forward", 10),
+)  # fmt: skip
 # (kind, part of the name): the first that fits
 _KINDS = (
     ("attention", r"scaled_dot_product|flash_attn|flash_attention|efficient_attention|fmha|unified_attention|paged_attention"),
@@ -154,15 +161,22 @@ def _convolution(name: str, tensors: Tensors, plain: list[str]) -> Known | None:
     return 2.0 * per, float(moved) or None, 0, 0, 0, 0
 
 
-def _attention(name: str, tensors: Tensors, _plain: list[str]) -> Known | None:
+def _attention(name: str, tensors: Tensors, plain: list[str]) -> Known | None:
     if len(tensors) < 3 or any(len(d) != 4 for d, _ in tensors[:3]) or "backward" in name:
         return None
     (q, kind), (k, _), (v, _) = tensors[:3]
-    # heads stand before the sequence, but in the functions of the flash attention itself behind it
-    at = 1 if re.search(r"_flash_attention_forward|flash_attn", name) else 2
+    # heads stand before the sequence, but in the functions that PyTorch calls for it behind it
+    at = 1 if re.search(r"_(?:flash|efficient)_attention_forward|flash_attn", name) else 2
     heads, rows, columns, depth = q[3 - at], q[at], k[at], q[3]
     moved = (math.prod(q) + math.prod(k) + math.prod(v) + math.prod(q)) * size_of(kind)
-    return 2.0 * q[0] * heads * rows * columns * (depth + v[3]), float(moved) or None, 0, rows, columns, depth
+    pairs = rows * columns - (rows * (rows - 1) // 2 if columns >= rows and _is_causal(name, plain) else 0)
+    return 2.0 * q[0] * heads * pairs * (depth + v[3]), float(moved) or None, 0, rows, columns, depth
+
+
+def _is_causal(name: str, plain: list[str]) -> bool:
+    """Whether a call of attention lets each row see only the columns up to its own, by the argument that says so."""
+    at = next((i for part, i in _CAUSAL_AT if part in name), len(plain))
+    return at < len(plain) and plain[at] in ("True", "1", "2")
 
 
 def _moe(_name: str, tensors: Tensors, _plain: list[str]) -> Known | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from triage import devices
 from triage.capture.capture import DEEPEST, Table
 from triage.capture.source import Source
+from triage.capture.trace_nouns import Operator
 from triage.dialects import Match, Options
 from triage.dialects.tables import kernel_sums, whole_json
 from triage.dialects.tables.kernel_sums import Kernel
@@ -25,18 +28,23 @@ CAPTURE = """\
 """
 MAX_BYTES = 256 << 20
 MAX_NOTED = 3  # scopes whose rates are noted
+SAME_SPEED = 0.02  # data sheets round
 _HEAD_RE = re.compile(r'\A\s*\[\s*\{\s*"(?:children|frame|metrics)"\s*:')
 _TIME_RE = re.compile(r"time \(ns\)", re.IGNORECASE)
 _FLOPS_RE = re.compile(r"flops\d*")
 Json = dict[str, Any]  # JSON as it stands
 
 
+# `flops16` counts operations of 16 bits; the peak of its units is that of half precision
+_TYPES = {"flops16": "Half", "flops32": "float", "flops64": "double"}
+
+
 @dataclass(slots=True)
 class _Tree:
-    """Kernels in file order, and (name, ns, flops, bytes) of the scopes that state their work."""
+    """Kernels in file order, and the innermost scopes that state their work."""
 
     kernels: list[Kernel] = field(default_factory=list)
-    stated: list[tuple[str, float, float, float]] = field(default_factory=list)
+    stated: list[Operator] = field(default_factory=list)
 
 
 def recognise(source: Source) -> Match | None:
@@ -60,12 +68,14 @@ def read(source: Source, options: Options) -> Table:
         )
     source.record = "kernel"
     table = kernel_sums.table(NAME, source, tree.kernels, "time (ns)", "count")
-    tree.stated.sort(key=lambda s: -s[1])
-    for name, ns, flops, size in tree.stated[:MAX_NOTED]:
-        rates = [f"{flops / ns / 1e3:.3g} TFLOP/s"] if flops else []
-        rates += [f"{size / ns:.3g} GB/s"] if size else []
-        table.notes.append(f"{name[:60]}: {', '.join(rates)} by the work that its scope states")
-    table.arch = _arch(whole)
+    table.operators = sorted(tree.stated, key=lambda o: (-o.ns, o.name))
+    for o in table.operators[:MAX_NOTED]:
+        rates = [f"{o.flops * o.calls / o.ns / 1e3:.3g} TFLOP/s"] if o.flops else []
+        rates += [f"{o.bytes * o.calls / o.ns:.3g} GB/s"] if o.bytes else []
+        table.notes.append(f"{o.name[:60]}: {', '.join(rates)} by the work that its scope states")
+    table.arch, table.device = _gpu(whole)
+    if table.device:
+        table.notes.append(f"GPU told by its SMs, bus width and memory clock: {table.device}")
     table.collectable = frozenset()
     table.collect = _collect
     return table
@@ -84,12 +94,25 @@ def _walk(node: Json, path: tuple[str, ...], tree: _Tree, depth: int) -> float:
         tree.kernels.append(Kernel(len(tree.kernels) + 1, name, f"{own:.15g}", str(calls)[:20], path))
     inner = path if name == "ROOT" else (*path, name)
     children = node.get("children")
+    first, told = len(tree.kernels) - (own > 0), len(tree.stated)
     below = sum(_walk(c, inner, tree, depth + 1) for c in (children if isinstance(children, list) else []))
-    flops = sum(_number(v) for k, v in metrics.items() if _FLOPS_RE.fullmatch(k))
+    flops = {k: f for k, v in metrics.items() if _FLOPS_RE.fullmatch(k) and (f := _number(v))}
     size = _number(metrics.get("bytes"))
-    if own + below > 0 and (flops or size):
-        tree.stated.append((name, own + below, flops, size))
+    # a scope around others that state their work would count it twice
+    if own + below >= 1 and (flops or size) and len(tree.stated) == told:
+        tree.stated.append(_operator(name, own + below, flops, size, tree.kernels[first:]))
     return own + below
+
+
+def _operator(name: str, ns: float, flops: dict[str, float], size: float, kernels: list[Kernel]) -> Operator:
+    """What a scope states of the work of its kernels; flops: by their key, which tells the type."""
+    calls = max(1, sum(int(k.calls) for k in kernels if re.fullmatch(r"\d{1,12}", k.calls)))
+    type_ = _TYPES.get(next(iter(flops)), "") if len(flops) == 1 else ""
+    longest = sorted(kernels, key=lambda k: -float(k.time))
+    return Operator(
+        name=name, kind="stated", type=type_, dims="", calls=calls, ns=round(ns), kernels=tuple(k.name for k in longest),
+        flops=sum(flops.values()) / calls or None, bytes=size / calls or None, batch=0, m=0, n=0, k=0,
+    )  # fmt: skip
 
 
 def _object(value: object) -> Json:
@@ -100,14 +123,24 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e30 else 0.0
 
 
-def _arch(whole: list[Json]) -> str:
-    """`sm_80` of the first GPU that the last object lists, "" for none."""
-    for kind, devices in _object(whole[-1]).items():
-        for device in _object(devices).values() if kind in ("CUDA", "HIP") else ():
+def _gpu(whole: list[Json]) -> tuple[str, str]:
+    """(`sm_80`, name of the one product like it) of the first GPU that the last object lists, "" for none."""
+    for kind, listed in _object(whole[-1]).items():
+        for device in _object(listed).values() if kind in ("CUDA", "HIP") else ():
             arch = str(_object(device).get("arch", ""))
             if re.fullmatch(r"\w{2,12}", arch):
-                return f"sm_{arch}" if kind == "CUDA" and arch.isdigit() else arch
-    return ""
+                arch = f"sm_{arch}" if kind == "CUDA" and arch.isdigit() else arch
+                return arch, _product(arch, _object(device))
+    return "", ""
+
+
+def _product(arch: str, device: Json) -> str:
+    """The one product of an architecture with as many SMs and as fast a memory; "" for none or several."""
+    # kHz, two transfers a cycle, bits
+    speed = 2e3 * _number(device.get("memory_clock_rate")) * _number(device.get("bus_width")) / 8
+    alike = [d for d in devices.listing() if d.arch == arch and d.sm_count == device.get("num_sms")]
+    fit = [d.name for d in alike if abs(speed / (d.peaks.dram_bytes_per_s or math.inf) - 1) < SAME_SPEED]
+    return fit[0] if len(fit) == 1 else ""
 
 
 def names() -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,21 @@ def whole(texts: Names) -> Indices | None:
     return out if len(out) and (np.abs(out) < _FAR).all() else None
 
 
+class Beside(NamedTuple):
+    """What was recorded beside the dispatches. copies: start, end, agent, way, name, bytes, Correlation_Id; keys: the correlation id of each call."""
+
+    copies: pd.DataFrame | None
+    calls: Calls
+    keys: list[str]
+
+
+def companions(source: Source, ending: str) -> Beside:
+    """What the files of the same run hold beside a kernel trace."""
+    return Beside(_copies(source, ending), *_calls(source, ending))
+
+
 def trace(
-    source: Source, ending: str, start: Names, end: Names, names: Names, agents: Names | None, correlation: Names | None
+    start: Names, end: Names, names: Names, agents: Names | None, correlation: Names | None, recorded: Beside
 ) -> Trace | None:
     """The timeline of a kernel trace in file order, copies behind it; None where its timestamps are no whole numbers."""
     import pandas as pd
@@ -52,12 +65,11 @@ def trace(
     begin, finish = whole(start), whole(end)
     if begin is None or finish is None or (finish < begin).any():
         return None
-    copies = _copies(source, ending)
+    copies, calls, keys_of_calls = recorded
     count, extra = len(begin), 0 if copies is None else len(copies)
     agent = agents if agents is not None else np.full(count, "0", dtype=object)
     where = np.concatenate([agent, np.array([] if copies is None else copies["agent"], dtype=object)])
     device, keys = pd.factorize(where)
-    calls, keys_of_calls = _calls(source, ending)
     wanted = [correlation if correlation is not None else np.full(count, "", dtype=object)]
     labels = [names]
     if copies is not None:
@@ -76,7 +88,9 @@ def trace(
         process=np.zeros(count + extra, dtype=np.int64),
         call=_called(np.concatenate(wanted), keys_of_calls),
         name=name.astype(np.int64),
-        bytes=np.zeros(count + extra, dtype=np.int64),
+        bytes=np.concatenate(
+            [np.zeros(count, np.int64), zeros if copies is None else copies["bytes"].to_numpy(np.int64)]
+        ),
         way=np.concatenate([np.full(count, OTHER_WAY), way]).astype(np.int8),
         pageable=pageable,
     )
@@ -96,32 +110,41 @@ def _called(wanted: Names, known: Sequence[str]) -> Indices:
 
 def _calls(source: Source, ending: str) -> tuple[Calls, list[str]]:
     """Calls of the host beside a trace, and their correlation ids."""
-    import pandas as pd
 
     for other in _CALLS:
         found = beside(source, ending, other, ["Function", "Thread_Id", "Correlation_Id", *_TIMES])
         if found is not None:
             start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
             if start is not None and end is not None:
-                name, words = pd.factorize(found["Function"].to_numpy(dtype=object))
-                kinds = np.array([class_of(str(w)) for w in words] or [0], dtype=np.int8)
-                thread = pd.factorize(found["Thread_Id"].to_numpy(dtype=object))[0].astype(np.int64)
-                calls = Calls(
-                    start, np.maximum(start, end), thread, kinds[name], name.astype(np.int64), [str(w) for w in words]
-                )
-                return calls, found["Correlation_Id"].tolist()
+                function, thread = (found[c].to_numpy(dtype=object) for c in ("Function", "Thread_Id"))
+                return calls_of(start, end, function, thread), found["Correlation_Id"].tolist()
     none = np.zeros(0, dtype=np.int64)
     return Calls(none, none, none, none.astype(np.int8), none, []), []
 
 
-def _copies(source: Source, ending: str) -> pd.DataFrame | None:
-    """Copies beside a trace: start, end, agent, way, name, Correlation_Id."""
+def calls_of(start: Indices, end: Indices, function: Names, thread: Names) -> Calls:
+    """Calls of the host by their function's name and their thread."""
     import pandas as pd
 
+    name, words = pd.factorize(function)
+    kinds = np.array([class_of(str(w)) for w in words] or [0], dtype=np.int8)
+    threads = pd.factorize(thread)[0].astype(np.int64)
+    return Calls(start, np.maximum(start, end), threads, kinds[name], name.astype(np.int64), [str(w) for w in words])
+
+
+def _copies(source: Source, ending: str) -> pd.DataFrame | None:
+    """Copies beside a trace."""
     columns = ["Direction", "Source_Agent_Id", "Destination_Agent_Id", "Correlation_Id", *_TIMES]
     found = beside(source, ending, "_memory_copy_trace", columns)
     if found is None:
         return None
+    return copies_of(found.assign(bytes=0))
+
+
+def copies_of(found: pd.DataFrame) -> pd.DataFrame | None:
+    """Copies of a trace as `Beside` holds them; None where their timestamps are no whole numbers."""
+    import pandas as pd
+
     start, end = (whole(found[t].to_numpy(dtype=object)) for t in _TIMES)
     if start is None or end is None or (end < start).any():
         return None
@@ -130,7 +153,7 @@ def _copies(source: Source, ending: str) -> pd.DataFrame | None:
     # the device: the source of copies from it, the destination of copies to it
     agent = found["Destination_Agent_Id"].where(way != FROM_DEVICE, found["Source_Agent_Id"])
     named = "[copy " + direction.str.lower().str.replace("_", " ") + "]"
-    return pd.DataFrame({"start": start, "end": end, "way": way, "agent": agent, "name": named, "Correlation_Id": found["Correlation_Id"]})  # fmt: skip
+    return pd.DataFrame({"start": start, "end": end, "way": way, "agent": agent, "name": named, "bytes": found["bytes"], "Correlation_Id": found["Correlation_Id"]})  # fmt: skip
 
 
 def beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.DataFrame | None:

@@ -31,8 +31,8 @@ TITLE = "AMD rocprofv3 JSON (dispatches and counters)"
 CAPTURE = """\
     rocprofv3 --kernel-trace --pmc COUNTERS --output-format json -- ./app
 
-writes `*_results.json`: every dispatch with its time, launch shape and counters, and the GPU's sizes. For host calls and copies record
-`--output-format rocpd`, the default since ROCm 7.0.
+writes `*_results.json`: every dispatch with its time, launch shape and counters, and the GPU's sizes. With `--hip-trace --memory-copy-trace`
+it holds host calls and copies as well, which tell why the GPU idles.
 """
 MAX_BYTES = 1 << 30
 _HEAD_RE = re.compile(r'\{\s*"rocprofiler-sdk-tool"')
@@ -116,7 +116,8 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
     _counters(table, export, run, records)
     _agent(table, export, run, infos[0]["agent_id"]["handle"])
     agents = np.array([f"Agent {i['agent_id']['handle']}" for i in infos], dtype=object)
-    table.trace = kernel_trace.trace(source, "", start, end, shown, agents, None)
+    keys = np.array([_correlation(r) for r in records], dtype=object)
+    table.trace = kernel_trace.trace(start, end, shown, agents, keys, _recorded(run))
     if processes > 1:
         table.notes.append(f"{plural(processes, 'process')} in this file: the one with most dispatches is shown")
     if "launch.scalar_registers" in table.columns:
@@ -125,6 +126,50 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
     if sampled:
         samples.attach(table, sampled, sample_records.WHERE)
     return table
+
+
+def _recorded(run: Record) -> kernel_trace.Beside:
+    """Copies and calls of the host beside the dispatches: of the runtime, of HSA below it where the former are missing."""
+    import pandas as pd
+
+    buffers: Record = run["buffer_records"]
+    called: list[Record] = buffers.get("hip_api") or buffers.get("hsa_api") or []
+    calls = kernel_trace.calls_of(
+        np.array([int(c["start_timestamp"]) for c in called], dtype=np.int64),
+        np.array([int(c["end_timestamp"]) for c in called], dtype=np.int64),
+        np.array([_operation(run, c) for c in called], dtype=object),
+        np.array([str(c.get("thread_id", "")) for c in called], dtype=object),
+    )
+    copied = [
+        {
+            "Start_Timestamp": str(int(c["start_timestamp"])),
+            "End_Timestamp": str(int(c["end_timestamp"])),
+            "Direction": _operation(run, c),
+            "Source_Agent_Id": f"Agent {c['src_agent_id']['handle']}",
+            "Destination_Agent_Id": f"Agent {c['dst_agent_id']['handle']}",
+            "bytes": max(int(c.get("bytes") or 0), 0),
+            "Correlation_Id": _correlation(c),
+        }
+        for c in buffers.get("memory_copy") or []
+        if {"src_agent_id", "dst_agent_id"} <= c.keys()
+    ]
+    copies = kernel_trace.copies_of(pd.DataFrame(copied)) if copied else None
+    return kernel_trace.Beside(copies, calls, [_correlation(c) for c in called])
+
+
+def _correlation(record: Record) -> str:
+    """What a call and the work it started share, "" for none."""
+    given = record.get("correlation_id")
+    return str(given.get("internal", "")) if isinstance(given, dict) else ""
+
+
+def _operation(run: Record, record: Record) -> str:
+    """The name of an operation, which records give by the numbers of its kind and of itself."""
+    kinds, kind, operation = run.get("strings", {}).get("buffer_records", []), record.get("kind"), record["operation"]
+    if isinstance(operation, str) or not isinstance(kind, int) or not 0 <= kind < len(kinds):
+        return str(operation)
+    names = kinds[kind].get("operations", [])
+    return str(names[operation]) if 0 <= operation < len(names) else str(operation)
 
 
 def _computed(table: Table, metric: str, values: Floats, formula: str, unit: str = "") -> None:

@@ -90,10 +90,9 @@ def read(source: Source, options: Options) -> Table:
     rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
     _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
     agents.add(table, export, source, ENDING)
-    table.trace = kernel_trace.trace(
-        source, ENDING, wide.texts[roles["start"]], wide.texts[roles["end"]], shown,
-        *(wide.texts[ids[h]] if h in ids else None for h in ("Agent_Id", "Correlation_Id")),
-    )  # fmt: skip
+    agent, key = (wide.texts[ids[h]] if h in ids else None for h in ("Agent_Id", "Correlation_Id"))
+    recorded = kernel_trace.companions(source, ENDING)
+    table.trace = kernel_trace.trace(wide.texts[roles["start"]], wide.texts[roles["end"]], shown, agent, key, recorded)
     table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
     rocm.finish(table, export, options, names())
     if sampled and "Dispatch_Id" in ids:
