@@ -70,14 +70,21 @@ def header(source: Source) -> tuple[int, list[str]]:
 
     Sets the source's delimiter and whether blanks follow it.
     """
-    for number, line in enumerate(source.head_lines[:200], 1):
+    number, by, loose, headers = _header(tuple(source.head_lines[:200]))
+    if number:
+        source.delimiter, source.skip_space = by, loose
+    return number, list(headers)
+
+
+@lru_cache(8)  # every dialect asks for the header of the same file
+def _header(lines: tuple[str, ...]) -> tuple[int, str, bool, tuple[str, ...]]:
+    for number, line in enumerate(lines, 1):
         if line.strip() and not _COMMENT.match(line):
-            source.delimiter = delimiter(line)
+            by = delimiter(line)
             # blanks behind delimiters, not those within a quoted header: names may be set in by blanks
-            loose = source.delimiter == "," and ", " in line
-            source.skip_space = loose and any(c.startswith(" ") for c in cells(line, ",", False)[1:])
-            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
-    return 0, []
+            loose = by == "," and ", " in line and any(c.startswith(" ") for c in cells(line, ",", False)[1:])
+            return number, by, loose, tuple(c.strip() for c in cells(line, by, loose))
+    return 0, "", False, ()
 
 
 def scaled(values: Floats, factor: float) -> Floats:
@@ -90,8 +97,11 @@ def scaled(values: Floats, factor: float) -> Floats:
 def split_unit(title: str) -> tuple[str, str]:
     """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
     h = title.strip().strip('"')
-    if len(h) > MAX_HEADER_CHARS:
-        return h, ""
+    return _split_unit(h) if len(h) <= MAX_HEADER_CHARS else (h, "")
+
+
+@lru_cache(8192)  # dialects ask for the same headers
+def _split_unit(h: str) -> tuple[str, str]:
     if m := _BRACKETS.match(h):
         try:
             units.unit(m[2])
