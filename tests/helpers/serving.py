@@ -20,7 +20,8 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """The server's address; it ends with the block, also where an answer is still on its way."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    # it looks every 10 ms whether it shall end, not twice a second: 190 tests wait for that
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:

@@ -87,5 +87,6 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, cluster: tuple[str, list[
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triage.products.batch.workers.CONNECT", 1)
     with pytest.raises(TriageError, match="no scheduler answers"):
         run.run([], Settings(formats=("json",)), tmp_path / "out", dask="tcp://127.0.0.1:1")

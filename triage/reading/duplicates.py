@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Masks
+from triage.capture.arrays import Floats, Masks, numbered
 from triage.capture.capture import SEP, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
@@ -223,12 +223,13 @@ def _rows(table: Table) -> list[Quality]:
             return []
     if not any(table.names[i] == table.names[0] for i in like.tolist()):
         return []
-    import pandas as pd
-
-    whole = pd.DataFrame({-1: table.names, **dict(enumerate(columns))})
-    if not whole.duplicated(keep=False).all():
+    rows = np.zeros(len(table), dtype=np.int64)  # number of each row by first appearance
+    for column in (table.names, *columns):
+        codes = numbered(column)[0] + 1
+        rows = numbered(rows * (codes.max() + 1) + codes)[0]
+    if (np.bincount(rows) == 1).any():
         return []
-    again = int(np.argmax(whole.duplicated().to_numpy()))
+    again = int(np.argmax(np.diff(np.maximum.accumulate(rows), prepend=-1) == 0))
     text = (
         f"every row occurs more than once (first repeat on line {table.line(again)}): times count double if the export was "
         "appended to itself"

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Floats, Indices, Masks, Names, numbered
+from triage.capture.arrays import PANDAS_FREE_UP_TO, Floats, Indices, Masks, Names, numbered
 from triage.capture.capture import DEEPEST, SEP, Table
 from triage.capture.trace_nouns import Trace
 from triage.ground.errors import BadCapture
@@ -66,15 +66,31 @@ def calls(table: Table, codes: Indices, members: Members | None) -> dict[str, Fl
     time = _values(table, "gpu.time")
     if members is None or time is None or "launch.block_size" not in table.columns:
         return {}
-    import pandas as pd
-
-    by = pd.Series(time).groupby(codes)
-    several = by.count().to_numpy() > 1
-    found = {"gpu.time_min": by.min(), "gpu.time_median": by.median(), "gpu.time_max": by.max()}
+    times, low, median, high = _spread(time, codes)
+    several = times > 1
+    found = {"gpu.time_min": low, "gpu.time_median": median, "gpu.time_max": high}
     # elsewhere the rows' order is no order in time; of some tools' CSV the rows are kernels, the operations copies too
     if table.trace is not None and len(table.trace.operations) == len(codes):
-        found["gpu.time_first"] = pd.Series(time[_first(table.trace, codes)])
-    return {m: np.where(several, v.to_numpy(), np.nan) for m, v in found.items() if m not in table.columns}
+        found["gpu.time_first"] = time[_first(table.trace, codes)]
+    return {m: np.where(several, v, np.nan) for m, v in found.items() if m not in table.columns}
+
+
+def _spread(values: Floats, codes: Indices) -> tuple[Indices, Floats, Floats, Floats]:
+    """Per code: how many values there are, the lowest, the median and the highest of them, NaN where there is none."""
+    if len(values) > PANDAS_FREE_UP_TO:
+        import pandas as pd
+
+        by = pd.Series(values).groupby(codes)
+        low, median, high = (np.asarray(found, np.float64) for found in (by.min(), by.median(), by.max()))
+        return np.asarray(by.count(), np.int64), low, median, high
+    have = ~np.isnan(values)
+    count = int(codes.max()) + 1
+    times = np.bincount(codes[have], minlength=count)
+    ordered = np.append(values[have][np.lexsort((values[have], codes[have]))], np.nan)
+    ends = np.cumsum(times)
+    starts = np.where(times > 0, ends - times, -1)  # the NaN behind all
+    middle = (ordered[starts + np.maximum(times - 1, 0) // 2] + ordered[starts + times // 2]) / 2
+    return times, ordered[starts], middle, ordered[np.where(times > 0, ends - 1, -1)]
 
 
 def _first(trace: Trace, codes: Indices) -> Indices:
@@ -88,9 +104,7 @@ def _cold(table: Table, codes: Indices, time: Floats | None, count: int) -> Mask
     """Calls of a kernel that took many times its median: they loaded code or pages, and speak for no other call."""
     if time is None or "launch.block_size" not in table.columns:
         return np.zeros(len(table), dtype=bool)
-    import pandas as pd
-
-    usual = pd.Series(time).groupby(codes).median().to_numpy()
+    usual = _spread(time, codes)[2]
     several = np.bincount(codes, minlength=count) >= FEWEST
     cold: Masks = several[codes] & (time > COLD * usual[codes])
     return cold

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture import shape
-from triage.capture.arrays import Floats, Indices, Masks, Names
+from triage.capture.arrays import Floats, Indices, Masks, Names, numbered
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects.amd import rocm
@@ -74,18 +74,16 @@ def _dispatches(keys: list[Names], dead: Masks) -> tuple[Indices, Indices]:
 
     Raises BadCapture when every row is dead.
     """
-    import pandas as pd
-
     codes = np.zeros(len(dead), dtype=np.int64)
     for key in keys:
-        part, distinct = pd.factorize(key)
+        part, distinct = numbered(key)
         codes = codes * (len(distinct) + 1) + part
-        codes, _ = pd.factorize(codes)  # numbered anew after each key, so that the product cannot overflow
+        codes, _ = numbered(codes)  # numbered anew after each key, so that the product cannot overflow
     codes = np.where(dead, -1, codes)
     live = np.flatnonzero(codes >= 0)
     if not len(live):
         raise BadCapture("header without rows", "nothing was recorded; capture again")
-    again = pd.factorize(codes[live])[0]
+    again = numbered(codes[live])[0]
     out = np.full(len(dead), -1, dtype=np.int64)
     out[live] = again
     first = live[np.unique(again, return_index=True)[1]]
@@ -103,9 +101,7 @@ def _counters(
     n: int,
 ) -> None:
     """Every counter as one column over the n dispatches; a counter of no use is listed and left."""
-    import pandas as pd
-
-    codes, distinct = pd.factorize(names)
+    codes, distinct = numbered(names)
     wanted = rocm.wanted([str(d) for d in distinct])
     repeats = 0
     order = np.argsort(codes, kind="stable")  # rows by counter, in file order, so that the first value is kept
@@ -141,12 +137,10 @@ def _time(
     lines: Indices,
 ) -> None:
     """gpu.time of each dispatch: its only pair of timestamps, or the middle one of its passes."""
-    import pandas as pd
-
     start, end = wide.texts[roles["start"]], wide.texts[roles["end"]]
     # rows of one pass share their pair of timestamps: one row per dispatch and pass is enough
-    pair, _ = pd.factorize(start)
-    pair2, distinct2 = pd.factorize(end)
+    pair, _ = numbered(start)
+    pair2, distinct2 = numbered(end)
     key = (dispatch * (pair.max() + 2) + pair) * (len(distinct2) + 1) + pair2
     rows = np.unique(key, return_index=True)[1]
     rows = rows[dispatch[rows] >= 0]

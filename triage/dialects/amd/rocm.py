@@ -104,10 +104,8 @@ def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
 
     Timestamps reach 1.7e18 ns, where a float64 only holds steps of 256 ns, so they are subtracted as whole numbers.
     """
-    import pandas as pd
-
     try:
-        a, b = (pd.Series(t).astype("int64").to_numpy() for t in (start, end))
+        a, b = start.astype(np.int64), end.astype(np.int64)
         return (b - a).astype(np.float64), 0
     except (ValueError, TypeError, OverflowError):  # fractions (averaged passes), blanks or a spreadsheet's work
         pass

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,7 +102,9 @@ def _headers(seg: Segment, body: Body, brackets: bool) -> list[tuple[str, str]]:
 
 
 def _bracketed(header: str) -> tuple[str, str]:
-    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header) if len(header) <= wide_table.MAX_HEADER_CHARS else None
+    if "[" not in header or len(header) > wide_table.MAX_HEADER_CHARS:
+        return header, ""
+    m = re.fullmatch(r"(.*?)\s*\[([^\]]*)\]\s*", header)
     return (m[1], m[2].strip()) if m else (header, "")
 
 
@@ -110,11 +113,20 @@ def _unit_row(body: Body, seg: Segment) -> list[str]:
     # it begins with no number, so it may have been taken for foreign text and the segment cut behind it
     offset = _below_header(body, seg)
     row = cells(body.line(offset), seg.separator) if offset < len(body.data) else []
-    low = [schema.normal(h) for h in seg.headers]
-    where = [low.index(n) for n in ("id", "process id", "kernel name") if n in low]
-    if row and any(c.strip() for c in row) and not any(row[i].strip() for i in where if i < len(row)):
+    if (
+        row
+        and any(c.strip() for c in row)
+        and not any(row[i].strip() for i in _told(tuple(seg.headers)) if i < len(row))
+    ):
         return row
     return []
+
+
+@lru_cache(8)  # thousands of headers, asked for thrice per file
+def _told(headers: tuple[str, ...]) -> list[int]:
+    """Positions of what each launch tells of itself."""
+    low = [schema.normal(h) for h in headers]
+    return [low.index(n) for n in ("id", "process id", "kernel name") if n in low]
 
 
 def _below_header(body: Body, seg: Segment) -> int:

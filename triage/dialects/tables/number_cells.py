@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Names
+from triage.capture.arrays import Floats, Indices, Names, numbered
 from triage.capture.unused_cells import Odd
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
@@ -29,12 +29,10 @@ _SURE = {"us": re.compile(r",\d{3}[,.]"), "eu": re.compile(r"\.\d{3}[.,]")}
 
 def groups(columns: Iterable[Floats | Names], style: units.Style) -> bool:
     """True if a table groups thousands; one cell that could be meant so is not enough."""
-    import pandas as pd
-
     doubtful: set[str] = set()
     for raw in columns:
         if raw.dtype == object:
-            for cell in pd.unique(raw):
+            for cell in numbered(raw)[1]:
                 if isinstance(cell, str) and _SURE[style].search(cell):
                     return True
                 if isinstance(cell, str) and _DOUBT[style].fullmatch(cell.strip()):
@@ -58,8 +56,6 @@ def floats(
     honoured where it and the column's are of one kind, or where all cells have it and it is `%`; else the cell is odd.
     grouped: what `groups` says of the table.
     """
-    import pandas as pd
-
     if raw.dtype != object:
         values = raw.astype(np.float64, copy=False)
         return _without_infinite(values, values, np.arange(len(values)), header, line, odd)
@@ -72,7 +68,7 @@ def floats(
     if (fast := _plain(cells, style)) is not None or (grouped and (fast := _grouped(cells, style)) is not None):
         out[text] = fast
         return out
-    codes, distinct = pd.factorize(cells)
+    codes, distinct = numbered(cells)
     parsed = _parse(distinct, style)
     others = out[np.isfinite(out)]  # cells that are numbers already
     if parsed.doubtful and not (grouped and _may_be_grouped(parsed, style, others)):

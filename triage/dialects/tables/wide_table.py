@@ -70,14 +70,21 @@ def header(source: Source) -> tuple[int, list[str]]:
 
     Sets the source's delimiter and whether blanks follow it.
     """
-    for number, line in enumerate(source.head_lines[:200], 1):
+    number, by, loose, headers = _header(tuple(source.head_lines[:200]))
+    if number:
+        source.delimiter, source.skip_space = by, loose
+    return number, list(headers)
+
+
+@lru_cache(8)  # every dialect asks for the header of the same file
+def _header(lines: tuple[str, ...]) -> tuple[int, str, bool, tuple[str, ...]]:
+    for number, line in enumerate(lines, 1):
         if line.strip() and not _COMMENT.match(line):
-            source.delimiter = delimiter(line)
+            by = delimiter(line)
             # blanks behind delimiters, not those within a quoted header: names may be set in by blanks
-            loose = source.delimiter == "," and ", " in line
-            source.skip_space = loose and any(c.startswith(" ") for c in cells(line, ",", False)[1:])
-            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
-    return 0, []
+            loose = by == "," and ", " in line and any(c.startswith(" ") for c in cells(line, ",", False)[1:])
+            return number, by, loose, tuple(c.strip() for c in cells(line, by, loose))
+    return 0, "", False, ()
 
 
 def scaled(values: Floats, factor: float) -> Floats:
@@ -90,8 +97,11 @@ def scaled(values: Floats, factor: float) -> Floats:
 def split_unit(title: str) -> tuple[str, str]:
     """`GPU Duration (ms)` -> (`GPU Duration`, `ms`); no unit -> (header, "")."""
     h = title.strip().strip('"')
-    if len(h) > MAX_HEADER_CHARS:
-        return h, ""
+    return _split_unit(h) if len(h) <= MAX_HEADER_CHARS else (h, "")
+
+
+@lru_cache(8192)  # dialects ask for the same headers
+def _split_unit(h: str) -> tuple[str, str]:
     if m := _BRACKETS.match(h):
         try:
             units.unit(m[2])
@@ -146,23 +156,24 @@ def read(
     """
     if decimal is not None:
         style = number_style(source, source.head_lines[header_line:], numeric, decimal)
-    plain = None if style != "us" else plain_table.read(source, header_line, width, numeric, text, end_line)
-    if plain is not None and (found := _plainly(plain, header_line + 1, skip)) is not None:
-        return found
     parser = csv_parser.Parser(
         source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
     )
     headers = cells(source.head_lines[header_line - 1], source.delimiter, source.skip_space)
     if len(headers) != width:  # a header that its dialect cuts by rules of its own
         headers = ["?"] * width
-    also = first_row.shorter_below(source, header_line, width, numeric, text)
-    try:
-        parts = parser.run(lambda frame: _part(frame, numeric, text))
-    except csv_parser.Error:  # ragged, cut or otherwise damaged
-        shape.check(source, header_line + 1, end_line, headers, skip, also)
-        return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty)
-    if not parser.square:
-        shape.check(source, header_line + 1, end_line, headers, skip, also)
+    plain = plain_table.read(source, header_line, width, numeric, text, end_line) if style == "us" else None
+    if plain is not None:
+        parts = [_Part(*plain)]
+    else:
+        also = first_row.shorter_below(source, header_line, width, numeric, text)
+        try:
+            parts = parser.run(lambda frame: _part(frame, numeric, text))
+        except csv_parser.Error:  # ragged, cut or otherwise damaged
+            shape.check(source, header_line + 1, end_line, headers, skip, also)
+            return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty)
+        if not parser.square:
+            shape.check(source, header_line + 1, end_line, headers, skip, also)
     # rows are lines unless quoted text breaks lines; only then every record's line must be looked for
     first = header_line + 1
     keep = ~_joined([p.blank for p in parts])
@@ -190,20 +201,6 @@ def read(
     headers_again(source, odd, headers, len(keep))
     texts = cast("dict[int, Names]", {c: columns[c] for c in text})
     return Wide(numbers, texts, lines, first, odd.remarks())
-
-
-def _plainly(plain: plain_table.Plain, first: int, skip: Sequence[int]) -> Wide | None:
-    """A plain table but the lines that are no data; None where nothing is left."""
-    rows = len(next(iter((*plain.numbers.values(), *plain.texts.values())), ()))
-    keep = np.ones(rows, dtype=bool)
-    keep[[line - first for line in skip if 0 <= line - first < rows]] = False
-    if not keep.any():
-        return None
-    if keep.all():
-        return Wide(plain.numbers, plain.texts, None, first, [])
-    numbers = {c: v[keep] for c, v in plain.numbers.items()}
-    texts = {c: v[keep] for c, v in plain.texts.items()}
-    return Wide(numbers, texts, first + np.flatnonzero(keep), first, [])
 
 
 def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:

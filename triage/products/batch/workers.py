@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LISTED = 100  # best findings of a capture that its reports and the table list, unless --top or --full says otherwise
 GARBAGE = (1_000_000, 20, 50)  # results are trees of plain data: by default they are collected over and over
 AHEAD = 4  # captures handed to each worker in advance; more would only hold results in memory
+CONNECT = 10  # seconds in which a Dask scheduler must answer
 _BUSY = threading.Lock()  # a Diagnoser remembers signatures; one thread of a Dask worker at a time
 
 
@@ -231,7 +232,7 @@ def cluster(todo: Sequence[Found], settings: Settings, address: str) -> Generato
     except ImportError as e:
         raise TriageError("--dask needs Dask", install("dask")) from e
     try:
-        client = distributed.Client(address, timeout=10, set_as_default=False)
+        client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as e:
         raise TriageError(
             f"--dask {address}: no scheduler answers ({type(e).__name__})", "start one with: dask scheduler"
