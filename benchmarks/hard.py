@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import multiprocessing
 import os
 import re
@@ -37,6 +38,7 @@ SHEETS = 8  # every so many exports, and one seed, where all campaigns run
 CASES, SIGNATURES = 20_000, 50_000
 MEMORY = 4 << 30  # address space of a fuzzing process
 BLOCK = 500
+EACH = 4  # exports of a layout that meet a kind of damage: 132 of the samples are of one tool
 
 
 def pool() -> tuple[list[fuzzing.Seed], list[str]]:
@@ -167,41 +169,52 @@ def damage(seeds: int, jobs: int, part: str) -> bool:
     return not silent
 
 
-def spread(seed: fuzzing.Seed, seeds: int, start: int) -> list[Any]:
-    """Outcomes of what spreadsheets do to one export."""
+def spread(seed: fuzzing.Seed, kinds: tuple[str, ...], seeds: int, start: int) -> list[Any]:
+    """Outcomes of some kinds of damage, by their names, to one export."""
     from tests.helpers import damage as damaging
-    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
+    from tests.helpers.spreadsheet_damage import EVERY_KIND
 
+    chosen = tuple(k for k in EVERY_KIND if k.__name__ in kinds)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(damaging.campaign(seed, Path(folder) / "case", seeds, SPREADSHEET_KINDS, start))
+        return list(damaging.campaign(seed, Path(folder) / "case", seeds, chosen, start))
 
 
-def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0) -> bool:
-    """Every kind of a spreadsheet's damage to every export; False where more pass in silence, or look right, than are known to.
+def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0, each: int = EACH, listed: str = "") -> bool:
+    """All kinds of damage, those of spreadsheets too, to every export; False where more pass in silence, or look right, than are known to.
 
-    What looks right (tests/helpers/looks_right.py) is counted apart: nothing but a second figure can tell it.
+    Of exports that begin alike, `each` meet a kind, others another: one tool does not outweigh the rest. What looks right
+    (tests/helpers/looks_right.py) is counted apart: nothing but a second figure can tell it. listed: a file that takes both, a line each.
     """
     from tests.conftest import CORPUS, SAMPLES
     from tests.helpers import damage as damaging
-    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
+    from tests.helpers.spreadsheet_damage import EVERY_KIND
 
     began, tally = time.monotonic(), collections.Counter[tuple[str, str]]()
     number, parts = map(int, part.split("/"))
-    found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers:
-        for outcomes in workers.map(spread, found, [seeds] * len(found), [start] * len(found)):
+    kinds = tuple(k.__name__ for k in EVERY_KIND)
+    seen = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
+    found = list(damaging.shared_out(seen, kinds, each))
+    with (
+        concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers,
+        open(listed or os.devnull, "w", encoding="utf-8") as log,
+    ):
+        for outcomes in workers.map(
+            spread, *zip(*found, strict=True), itertools.repeat(seeds), itertools.repeat(start)
+        ):
             for o in outcomes:
                 tally[o.kind, o.how] += 1
+                if o.how in ("silent", "right"):
+                    print(f"{o.how}: {o.label}, {o.kind} {o.seed}: {o.what}", file=log, flush=True)
                 if o.how == "silent":
                     print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
     hows = ("refused", "remarked", "same", "missing", "right", "silent")
-    for kind in (k.__name__ for k in SPREADSHEET_KINDS):
+    for kind in kinds:
         text = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
         print(f"  {kind:24} {text}")
     every = {how: sum(n for (_, h), n in tally.items() if h == how) for how in hows}
     right, silent = (every[how] / max(1, sum(every.values())) for how in ("right", "silent"))
-    print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(SPREADSHEET_KINDS)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
+    print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(kinds)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
           f"{', '.join(f'{n:,} {how}' for how, n in every.items())}; {silent:.2%} silent, {right:.1%} look right; {time.monotonic() - began:.0f} s")  # fmt: skip
     return silent <= SILENT and right <= LOOKS_RIGHT
 
@@ -292,6 +305,12 @@ def main() -> None:
     parser.add_argument("--only", choices=["damage", "spreadsheet", "strangers", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="damage every N-th export only, from the K-th on")
+    parser.add_argument(
+        "--each", type=int, default=EACH, help="exports of a layout that meet a kind of damage, in spreadsheet"
+    )
+    parser.add_argument(
+        "--listed", default="", metavar="FILE", help="takes what was silent or looks right, in spreadsheet"
+    )
     parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
     parser.add_argument("--race", type=float, default=60, help="seconds of races of links")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -303,7 +322,7 @@ def main() -> None:
     if a.only in (None, "damage"):
         good &= damage(a.seeds, a.jobs, a.part)
     if a.only == "spreadsheet":
-        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start)
+        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start, a.each, a.listed)
     elif a.only is None:
         good &= spreadsheet(1, a.jobs, f"1/{SHEETS}")
     if a.only in (None, "strangers"):

@@ -221,19 +221,30 @@ def _rows(table: Table) -> list[Quality]:
         like = like[others == first if first == first else others != others]
         if not len(like):
             return []
-    if not any(table.names[i] == table.names[0] for i in like.tolist()):
+    again = [int(i) for i in like if table.names[i] == table.names[0]]
+    if not again:
         return []
     import pandas as pd
 
     whole = pd.DataFrame({-1: table.names, **dict(enumerate(columns))})
-    if not whole.duplicated(keep=False).all():
+    if not whole.duplicated(keep=False).all() or _told_apart(table, again):
         return []
-    again = int(np.argmax(whole.duplicated().to_numpy()))
+    first = int(np.argmax(whole.duplicated().to_numpy()))
     text = (
-        f"every row occurs more than once (first repeat on line {table.line(again)}): times count double if the export was "
+        f"every row occurs more than once (first repeat on line {table.line(first)}): times count double if the export was "
         "appended to itself"
     )
     return [Quality("repeated-rows", text, doubt=True)]
+
+
+def _told_apart(table: Table, again: Sequence[int]) -> bool:
+    """Has the first row of a text file cells, as the number of its launch, that none of some rows with its figures repeats?"""
+    file = table.files[0]
+    if not is_text(file) or file.find is not None:
+        return False
+    first, *others = (table.line(i) for i in (0, *again))
+    found = file.records((first, *others))
+    return first in found and all(found.get(line) != found[first] for line in others)
 
 
 def _pairs(table: Table) -> list[Quality]:

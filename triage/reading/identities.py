@@ -15,6 +15,8 @@ from triage.capture.arrays import Floats, Masks, numbered
 from triage.capture.capture import Quality, Table
 from triage.devices import Device
 from triage.ground.units import show
+from triage.reading import at_most
+from triage.reading.at_most import measured
 
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
@@ -59,6 +61,11 @@ def _slots(warps: Floats, occupancy: Floats) -> Floats:
     return 1 + nearest
 
 
+def _factor(ratio: Floats, low: float, high: float) -> Floats:
+    """1 where a ratio lies between two bounds, of figures of several replays or of units of several numbers."""
+    return np.where((ratio >= low) & (ratio <= high), 1.0, 2.0)
+
+
 def _part(active: Floats, elapsed: Floats) -> Floats:
     return np.maximum(active / elapsed, 1.0)
 
@@ -89,6 +96,54 @@ IDENTITIES = (
         0.05,
         "fewer instructions were issued than executed",
     ),
+    Identity(
+        ("sm.issue_per_elapsed", "sm.issue_per_active", "sm.active"),
+        lambda elapsed, active, share: elapsed / (active * share),
+        0.1,
+        "the issue rates with and without idle time differ by another share than SM active",
+    ),
+    Identity(
+        ("sm.throughput", "sm.throughput_active", "sm.active"),
+        lambda elapsed, active, share: elapsed / (active * share),
+        0.1,
+        "the throughputs with and without idle time differ by another share than SM active",
+    ),
+    Identity(
+        ("warp.cycles_per_issue", "warp.issued_per_scheduler", "warp.active_per_scheduler"),
+        lambda cycles, issued, active: _factor(cycles * issued / active, 0.5, 3),
+        0.5,
+        "warps are not cycles per issue times issues per cycle",
+    ),
+    Identity(
+        ("sm.active_warps", "warp.active_per_scheduler"),
+        lambda sm, scheduler: _factor(sm / scheduler, 0.8, 6),
+        0.5,
+        "warps per SM and per scheduler are of no SM",
+    ),
+    Identity(
+        ("sm.ipc_issued", "warp.issued_per_scheduler"),
+        lambda sm, scheduler: _factor(sm / scheduler, 0.8, 6),
+        0.5,
+        "instructions per SM and per scheduler are of no SM",
+    ),
+    Identity(
+        ("sm.ipc_elapsed", "sm.ipc_active", "sm.cycles_active", "sm.cycles_elapsed"),
+        lambda elapsed, active, some, every: _factor(elapsed / active / (some / every), 0.4, 2.5),
+        0.5,
+        "instructions per cycle with and without idle time differ by another share than active cycles",
+    ),
+    Identity(
+        ("inst.executed", "sm.ipc_elapsed", "sm.cycles_elapsed", "device.sm_count"),
+        lambda executed, ipc, cycles, sms: _factor(executed / (ipc * cycles * sms), 0.3, 3),
+        0.5,
+        "instructions are not cycles times instructions per cycle",
+    ),
+    Identity(
+        ("occupancy.theoretical_warps", "occupancy.theoretical"),
+        _slots,
+        0.03,
+        "theoretical warps and occupancy are of no SM",
+    ),
     *(
         Identity((active, "sm.cycles_elapsed"), _part, 0.25, "more active cycles than cycles")
         for active in ("sm.cycles_active", "smsp.cycles_active", "l1tex.cycles_active")
@@ -104,19 +159,16 @@ def check(table: Table, device: Device | None) -> list[Quality]:
     for one in IDENTITIES:
         if not all(m in table.columns for m in one.metrics):
             continue
-        values = [_measured(table, m) for m in one.metrics]
+        values = [measured(table, m) for m in one.metrics]
         if all(v is not None for v in values):
             with np.errstate(all="ignore"):
                 ratio = one.ratio(*values)
             whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
             out += _blank(table, one.metrics, whole & (np.abs(ratio - 1) > one.room), one.said)
+    for metrics, bad, said in at_most.found(table):
+        out += _blank(table, metrics, bad, said)
     out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]
     return out + _beyond_bounds(table) + _beyond_peak(table, device)
-
-
-def _measured(table: Table, metric: str) -> Floats | None:
-    column = table.columns.get(metric)
-    return None if column is None or column.inputs else column.values
 
 
 def _not_whole(table: Table) -> list[Quality]:
@@ -131,7 +183,7 @@ def _not_whole(table: Table) -> list[Quality]:
 
 def _one_binary(table: Table, metric: str) -> list[Quality]:
     """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
-    found = _measured(table, metric)
+    found = measured(table, metric)
     if found is None or len(table) <= FEW:
         return []
     codes, names = numbered(table.names)
@@ -163,8 +215,8 @@ def _beyond_bounds(table: Table) -> list[Quality]:
 
 def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
     """More bytes per second than the device's memory moves: the time is wrong, or the bytes are."""
-    ns = _measured(table, "gpu.time")
-    moved = [m for m in MOVED if _measured(table, m) is not None]
+    ns = measured(table, "gpu.time")
+    moved = [m for m in MOVED if measured(table, m) is not None]
     peak = None if device is None else device.peaks.dram_bytes_per_s
     if not moved or ns is None or not peak:
         return []
