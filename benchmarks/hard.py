@@ -17,6 +17,7 @@ import concurrent.futures
 import itertools
 import multiprocessing
 import os
+import random
 import re
 import resource
 import subprocess
@@ -38,6 +39,8 @@ SHEETS = 8  # every so many exports, and one seed, where all campaigns run
 CASES, SIGNATURES = 20_000, 50_000
 MEMORY = 4 << 30  # address space of a fuzzing process
 BLOCK = 500
+BUDGET = 1_800  # seconds of fuzzing
+HOWS = ("refused", "remarked", "same", "missing", "right", "silent")  # as tests/helpers/damage.py names outcomes
 EACH = 4  # exports of a layout that meet a kind of damage: 132 of the samples are of one tool
 
 
@@ -180,7 +183,9 @@ def spread(seed: fuzzing.Seed, kinds: tuple[str, ...], seeds: int, start: int) -
         return list(damaging.campaign(seed, Path(folder) / "case", seeds, chosen, start))
 
 
-def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0, each: int = EACH, listed: str = "") -> bool:
+def spreadsheet(
+    seeds: int, jobs: int, part: str, start: int = 0, each: int = EACH, listed: str = "", budget: float = float("inf")
+) -> bool:
     """All kinds of damage, those of spreadsheets too, to every export; False where more pass in silence, or look right, than are known to.
 
     Of exports that begin alike, `each` meet a kind, others another: one tool does not outweigh the rest. What looks right
@@ -190,33 +195,41 @@ def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0, each: int = EA
     from tests.helpers import damage as damaging
     from tests.helpers.spreadsheet_damage import EVERY_KIND
 
-    began, tally = time.monotonic(), collections.Counter[tuple[str, str]]()
+    began = time.monotonic()
+    tally, weighed = collections.Counter[tuple[str, str]](), collections.Counter[str]()
     number, parts = map(int, part.split("/"))
     kinds = tuple(k.__name__ for k in EVERY_KIND)
     seen = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
-    found = list(damaging.shared_out(seen, kinds, each))
+    shares = list(damaging.shared_out(seen, kinds, each))
+    random.Random(start).shuffle(shares)  # what a time budget leaves is as mixed as the whole
+    found, some, weights = zip(*shares, strict=True)
     with (
         concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers,
         open(listed or os.devnull, "w", encoding="utf-8") as log,
     ):
-        for outcomes in workers.map(
-            spread, *zip(*found, strict=True), itertools.repeat(seeds), itertools.repeat(start)
-        ):
+        every = workers.map(spread, found, some, itertools.repeat(seeds), itertools.repeat(start))
+        for done, (weight, outcomes) in enumerate(zip(weights, every, strict=True), 1):
+            if time.monotonic() - began > budget and done < len(found):
+                print(
+                    f"spreadsheet: the time budget of {budget:.0f} s ended the campaign after {done} of {len(found)} exports"
+                )
+                workers.shutdown(wait=False, cancel_futures=True)
+                break
             for o in outcomes:
                 tally[o.kind, o.how] += 1
+                weighed[o.how] += weight
                 if o.how in ("silent", "right"):
                     print(f"{o.how}: {o.label}, {o.kind} {o.seed}: {o.what}", file=log, flush=True)
                 if o.how == "silent":
                     print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
-    hows = ("refused", "remarked", "same", "missing", "right", "silent")
     for kind in kinds:
-        text = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
-        print(f"  {kind:24} {text}")
-    every = {how: sum(n for (_, h), n in tally.items() if h == how) for how in hows}
-    right, silent = (every[how] / max(1, sum(every.values())) for how in ("right", "silent"))
-    print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(kinds)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
-          f"{', '.join(f'{n:,} {how}' for how, n in every.items())}; {silent:.2%} silent, {right:.1%} look right; {time.monotonic() - began:.0f} s")  # fmt: skip
-    return silent <= SILENT and right <= LOOKS_RIGHT
+        print(f"  {kind:24} " + ", ".join(f"{tally[kind, how]} {how}" for how in HOWS if tally[kind, how]))
+    counts = {how: sum(n for (_, h), n in tally.items() if h == how) for how in HOWS}
+    plain, whole = ({how: n[how] / max(1, sum(n.values())) for how in HOWS} for n in (counts, weighed))
+    print(f"spreadsheet: {sum(counts.values()):,} damaged exports ({len(kinds)} kinds, {seeds} seeds, {len(found)} exports, {each} of a layout per kind, part {part}): "
+          f"{', '.join(f'{n:,} {how}' for how, n in counts.items())}; {plain['silent']:.2%} silent, {plain['right']:.1%} look right; "
+          f"of all kinds on all exports, estimated: {whole['silent']:.2%} silent, {whole['right']:.1%} look right; {time.monotonic() - began:.0f} s")  # fmt: skip
+    return whole["silent"] <= SILENT and whole["right"] <= LOOKS_RIGHT
 
 
 def strangers(race: float) -> bool:
@@ -314,7 +327,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
     parser.add_argument("--race", type=float, default=60, help="seconds of races of links")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
+    parser.add_argument("--budget", type=float, help="seconds for the campaign of fuzz (1800) or spreadsheet (none)")
     a = parser.parse_args()
     if a.case is not None:
         sys.exit(not again(a.case))
@@ -322,13 +335,13 @@ def main() -> None:
     if a.only in (None, "damage"):
         good &= damage(a.seeds, a.jobs, a.part)
     if a.only == "spreadsheet":
-        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start, a.each, a.listed)
+        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start, a.each, a.listed, a.budget or float("inf"))
     elif a.only is None:
         good &= spreadsheet(1, a.jobs, f"1/{SHEETS}")
     if a.only in (None, "strangers"):
         good &= strangers(a.race)
     if a.only in (None, "fuzz"):
-        good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
+        good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget or BUDGET)
     if a.only in (None, "leak"):
         good &= leak(a.calls)
     if a.only in (None, "faults"):

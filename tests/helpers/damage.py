@@ -385,11 +385,15 @@ def shared(seeds: list[fuzzing.Seed], share: int, most: int) -> dict[str, tuple[
 
 def shared_out(
     seeds: list[fuzzing.Seed], kinds: Sequence[str], each: int
-) -> Iterator[tuple[fuzzing.Seed, tuple[str, ...]]]:
-    """Every export with some of the kinds, so that each kind meets `each` exports of a layout, or all where there are fewer."""
+) -> Iterator[tuple[fuzzing.Seed, tuple[str, ...], float]]:
+    """Every export with some of the kinds, so that each kind meets `each` exports of a layout, or all where there are fewer.
+
+    The number says for how many exports of its layout one stands.
+    """
     for alike in _layouts(seeds):
         for at, seed in enumerate(alike):
-            yield seed, tuple(kind for n, kind in enumerate(kinds) if (at + n * each) % len(alike) < each)
+            some = tuple(kind for n, kind in enumerate(kinds) if (at + n * each) % len(alike) < each)
+            yield seed, some, max(1.0, len(alike) / each)
 
 
 def unpacked(data: bytes) -> bytes:
