@@ -113,6 +113,31 @@ class Ordered(_OfOneRow):
 
 
 @dataclass(frozen=True, slots=True)
+class Sum(_OfOneRow):
+    """Columns that add up to another one, or to 100 (percent) where `total` is empty."""
+
+    total: Heads
+    parts: tuple[Heads, ...]
+
+    @property
+    def columns(self) -> tuple[Heads, ...]:
+        """Total and parts."""
+        return self.total, *self.parts
+
+    def why(self, row: Row) -> str:
+        """Parts that do not make their total."""
+        found = [_get(row, heads) for heads in self.parts]
+        total = _get(row, self.total) if self.total else Figure(100.0, MIN_SHARE)
+        parts = [f for f in found if f is not None]
+        if total is None or len(parts) < len(found):
+            return ""
+        whole = sum(f.value for f in parts)
+        if abs(whole - total.value) <= total.half + sum(f.half for f in parts) + MIN_OFF * abs(total.value):
+            return ""
+        return f"{' + '.join(f'{f.value:,.6g}' for f in parts)} is not {total.value:,.6g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Extremes(_OfOneRow):
     """A total lies between its count times the shortest and the longest, of which one occurs each; so does a deviation."""
 

@@ -25,8 +25,8 @@ WHOLE = (
     "invocations.vs", "invocations.ps", "invocations.cs", "invocations.helpers",
 )  # fmt: skip
 FEW = 3  # launches of a kernel, of which one may well be of another build
-SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
-RUN = ("inst.executed", "inst.issued")  # of a launch; a range of a frame may hold none
+SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "launch.scalar_registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
+RUN = ("inst.executed", "inst.issued", "gpu.active", "sm.active_warps")  # of a launch; a range of a frame may hold none
 # of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 128 scalar ones (AMD), 256 KiB of
 # shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
 MAX_OF = {
@@ -42,6 +42,7 @@ MAX_OF = {
     "launch.wave_size": 128.0,
 }  # fmt: skip
 MOVED = ("vram.bytes_read", "vram.bytes_written")
+NEED_PEAK = (*MOVED, "vram.bandwidth")
 PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 
@@ -88,6 +89,24 @@ IDENTITIES = (
         lambda rate, read, written, ns: (read + written) / (rate * ns * 1e-9),
         0.05,
         "bytes are not bandwidth times time",
+    ),
+    Identity(
+        ("vram.throughput", "vram.read_throughput", "vram.write_throughput"),
+        lambda both, read, written: (read + written) / both,
+        0.1,
+        "reads and writes are not the throughput of memory",
+    ),
+    Identity(
+        ("eu.active", "eu.stall", "eu.idle"),
+        lambda active, stall, idle: active + stall + idle,
+        0.05,
+        "active, stalled and idle time are not all time",
+    ),
+    Identity(
+        ("eu.active", "eu.stall"),
+        lambda active, stall: np.maximum(active + stall, 1.0),
+        0.05,
+        "active and stalled time are more than all time",
     ),
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0.03, "active warps and occupancy are of no SM"),
     Identity(
@@ -215,15 +234,19 @@ def _beyond_bounds(table: Table) -> list[Quality]:
 
 def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
     """More bytes per second than the device's memory moves: the time is wrong, or the bytes are."""
-    ns = measured(table, "gpu.time")
-    moved = [m for m in MOVED if measured(table, m) is not None]
     peak = None if device is None else device.peaks.dram_bytes_per_s
-    if not moved or ns is None or not peak:
+    if not peak:
         return []
-    with np.errstate(all="ignore"):
-        bad = sum(table.columns[m].values for m in moved) / (ns * 1e-9) > PEAK_ROOM * peak
     text = f"more bytes per second than its memory moves ({show(peak, 'byte/s')})"
-    return _blank(table, (*moved, "gpu.time"), bad, text)
+    out: list[Quality] = []
+    with np.errstate(all="ignore"):
+        if (rate := measured(table, "vram.bandwidth")) is not None:
+            out += _blank(table, ("vram.bandwidth",), rate > PEAK_ROOM * peak, text)
+        ns, moved = measured(table, "gpu.time"), [m for m in MOVED if measured(table, m) is not None]
+        if moved and ns is not None:
+            bad = sum(table.columns[m].values for m in moved) / (ns * 1e-9) > PEAK_ROOM * peak
+            out += _blank(table, (*moved, "gpu.time"), bad, text)
+    return out
 
 
 def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, said: str) -> list[Quality]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
-MAX_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
+MAX_OF = {"ns": 8.64e13, "hz": 1e12, "byte/s": 1e17}  # a day; a hundred times what any memory or clock reaches
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 OWN = 0.1  # of device time, from which on the profiler is part of what it shows
