@@ -114,10 +114,11 @@ class Ordered(_OfOneRow):
 
 @dataclass(frozen=True, slots=True)
 class Sum(_OfOneRow):
-    """Columns that add up to another one, or to 100 (percent) where `total` is empty."""
+    """Columns that add up to another one; room: what they may miss of it beside rounding, as a share."""
 
     total: Heads
     parts: tuple[Heads, ...]
+    room: float = MIN_OFF
 
     @property
     def columns(self) -> tuple[Heads, ...]:
@@ -126,15 +127,13 @@ class Sum(_OfOneRow):
 
     def why(self, row: Row) -> str:
         """Parts that do not make their total."""
-        found = [_get(row, heads) for heads in self.parts]
-        total = _get(row, self.total) if self.total else Figure(100.0, MIN_SHARE)
-        parts = [f for f in found if f is not None]
-        if total is None or len(parts) < len(found):
+        total, parts = _get(row, self.total), [f for heads in self.parts if (f := _get(row, heads)) is not None]
+        if total is None or len(parts) < len(self.parts):
             return ""
         whole = sum(f.value for f in parts)
-        if abs(whole - total.value) <= total.half + sum(f.half for f in parts) + MIN_OFF * abs(total.value):
+        if abs(whole - total.value) <= total.half + sum(f.half for f in parts) + self.room * abs(total.value):
             return ""
-        return f"{' + '.join(f'{f.value:,.6g}' for f in parts)} is not {total.value:,.6g}"
+        return f"{' + '.join(f'{f.value:,.10g}' for f in parts)} is not {total.value:,.10g}"
 
 
 @dataclass(frozen=True, slots=True)

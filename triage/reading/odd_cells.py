@@ -29,6 +29,7 @@ SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
 STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
+NUMBERED, STEPS = 2, 5  # columns in which rows are numbered, and steps that make one of another size odd
 WHOLE = 16  # whole numbers in a column, beside which a fraction is odd
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
@@ -65,7 +66,7 @@ def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, 
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
         found = _cells(block, _known(table, n, block), may_lack, "E+" in table.files[n].head_text)
-        for line, check, what in (*found, *_twice(block), *_sum(block)):
+        for line, check, what in (*found, *_twice(block), *_jump(block), *_sum(block)):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
 
@@ -230,6 +231,21 @@ def _twice(block: Block) -> Iterator[_Found]:
             "repeated-rows",
             " repeats the line above it, cell for cell: its time may count double",
         )
+
+
+def _jump(block: Block) -> Iterator[_Found]:
+    """A column in which each row, or each record of several rows, has the next number, but for one place."""
+    for at, column in enumerate(itertools.islice(zip(*block.rows, strict=True), NUMBERED)):
+        if not all(c.isdigit() and len(c) < STAMP for c in (column[0], column[-1])) or not all(
+            map(str.isdigit, column)
+        ):
+            continue
+        steps = [(i, int(b) - int(a)) for i, (a, b) in enumerate(itertools.pairwise(column), 1) if a != b]
+        others = [i for i, step in steps if step != 1]
+        if len(steps) > STEPS and len(others) == 1 and (i := others[0]) and int(column[i]) > int(column[i - 1]):
+            what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: rows may be missing"
+            yield block.lines[i], "odd-cell", what
+            return
 
 
 def _numbered(block: Block, again: int) -> bool:
