@@ -4,7 +4,7 @@ benchmarks/hard.py                     20 seeds of damage, 20,000 fuzz cases, 5,
 benchmarks/hard.py --nightly 500000    more cases, other ones every night (--start)
 benchmarks/hard.py --case 1234         one case again, with its traceback; its files are left in out/case
 benchmarks/hard.py --only damage       damage, fuzz, leak, faults or engines alone
-benchmarks/hard.py --only spreadsheet  what spreadsheets, scripts and people do: three seeds, the silent ones printed; else an eighth, one seed
+benchmarks/hard.py --only spreadsheet  all 87 kinds of damage: three seeds, the silent ones printed; else an eighth, one seed (--each, --budget, --listed)
 benchmarks/hard.py --only strangers    templates, histories, paths of agents, settings, and a minute of races of links
 benchmarks/hard.py --only damage --part 2/3    every third export, from the second on: three machines make the whole
 """
@@ -14,8 +14,10 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import multiprocessing
 import os
+import random
 import re
 import resource
 import subprocess
@@ -37,6 +39,9 @@ SHEETS = 8  # every so many exports, and one seed, where all campaigns run
 CASES, SIGNATURES = 20_000, 50_000
 MEMORY = 4 << 30  # address space of a fuzzing process
 BLOCK = 500
+BUDGET = 1_800  # seconds of fuzzing
+HOWS = ("refused", "remarked", "same", "missing", "right", "silent")  # as tests/helpers/damage.py names outcomes
+EACH = 4  # exports of a layout that meet a kind of damage: 132 of the samples are of one tool
 
 
 def pool() -> tuple[list[fuzzing.Seed], list[str]]:
@@ -167,43 +172,75 @@ def damage(seeds: int, jobs: int, part: str) -> bool:
     return not silent
 
 
-def spread(seed: fuzzing.Seed, seeds: int, start: int) -> list[Any]:
-    """Outcomes of what spreadsheets do to one export."""
+def spread(seed: fuzzing.Seed, kinds: tuple[str, ...], seeds: int, start: int) -> list[Any]:
+    """Outcomes of some kinds of damage, by their names, to one export."""
     from tests.helpers import damage as damaging
-    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
+    from tests.helpers.spreadsheet_damage import EVERY_KIND
 
+    chosen = tuple(k for k in EVERY_KIND if k.__name__ in kinds)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(damaging.campaign(seed, Path(folder) / "case", seeds, SPREADSHEET_KINDS, start))
+        return list(damaging.campaign(seed, Path(folder) / "case", seeds, chosen, start))
 
 
-def spreadsheet(seeds: int, jobs: int, part: str, start: int = 0) -> bool:
-    """Every kind of a spreadsheet's damage to every export; False where more pass in silence, or look right, than are known to.
+def spreadsheet(
+    seeds: int, jobs: int, part: str, start: int = 0, each: int = EACH, listed: str = "", budget: float = float("inf")
+) -> bool:
+    """All kinds of damage, those of spreadsheets too, to every export; False where more pass in silence, or look right, than are known to.
 
-    What looks right (tests/helpers/looks_right.py) is counted apart: nothing but a second figure can tell it.
+    Of exports that begin alike, `each` meet a kind, others another: one tool does not outweigh the rest. What looks right
+    (tests/helpers/looks_right.py) is counted apart: nothing but a second figure can tell it. listed: a file that takes both, a line each.
     """
     from tests.conftest import CORPUS, SAMPLES
     from tests.helpers import damage as damaging
-    from tests.helpers.spreadsheet_damage import SPREADSHEET_KINDS
+    from tests.helpers.spreadsheet_damage import EVERY_KIND
 
-    began, tally = time.monotonic(), collections.Counter[tuple[str, str]]()
+    began = time.monotonic()
+    tally, weighed = collections.Counter[tuple[str, str]](), collections.Counter[str]()
     number, parts = map(int, part.split("/"))
-    found = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers:
-        for outcomes in workers.map(spread, found, [seeds] * len(found), [start] * len(found)):
+    kinds = tuple(k.__name__ for k in EVERY_KIND)
+    seen = damaging.exports(*(p for p in (SAMPLES, CORPUS) if p.is_dir()))[number - 1 :: parts]
+    shares = list(damaging.shared_out(seen, kinds, each))
+    random.Random(start).shuffle(shares)  # what a time budget leaves is as mixed as the whole
+    found, some, weights = zip(*shares, strict=True)
+    with (
+        concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers,
+        open(listed or os.devnull, "w", encoding="utf-8") as log,
+    ):
+        every = workers.map(spread, found, some, itertools.repeat(seeds), itertools.repeat(start))
+        for done, (weight, outcomes) in enumerate(zip(weights, every, strict=True), 1):
             for o in outcomes:
                 tally[o.kind, o.how] += 1
+                weighed[o.how] += weight
+                if o.how in ("silent", "right"):
+                    print(f"{o.how}: {o.label}, {o.kind} {o.seed}: {o.what}", file=log, flush=True)
                 if o.how == "silent":
                     print(f"  silent: {o.label}, {o.kind} {o.seed}: {o.what}", flush=True)
-    hows = ("refused", "remarked", "same", "missing", "right", "silent")
-    for kind in (k.__name__ for k in SPREADSHEET_KINDS):
-        text = ", ".join(f"{tally[kind, how]} {how}" for how in hows if tally[kind, how])
-        print(f"  {kind:24} {text}")
-    every = {how: sum(n for (_, h), n in tally.items() if h == how) for how in hows}
-    right, silent = (every[how] / max(1, sum(every.values())) for how in ("right", "silent"))
-    print(f"spreadsheet: {sum(every.values()):,} damaged exports ({len(SPREADSHEET_KINDS)} kinds, {seeds} seeds, {len(found)} exports, part {part}): "
-          f"{', '.join(f'{n:,} {how}' for how, n in every.items())}; {silent:.2%} silent, {right:.1%} look right; {time.monotonic() - began:.0f} s")  # fmt: skip
-    return silent <= SILENT and right <= LOOKS_RIGHT
+            if time.monotonic() - began > budget and done < len(found):
+                print(
+                    f"spreadsheet: the time budget of {budget:.0f} s ended the campaign after {done} of {len(found)} exports"
+                )
+                workers.shutdown(wait=False, cancel_futures=True)
+                break
+    print(
+        f"spreadsheet: {len(kinds)} kinds, {seeds} seeds, {len(found)} exports, {each} of a layout per kind, part {part}; {time.monotonic() - began:.0f} s"
+    )
+    return _held(tally, weighed)
+
+
+def _held(tally: collections.Counter[tuple[str, str]], weighed: collections.Counter[str]) -> bool:
+    """Prints outcomes by kind and in total; True where few enough are silent or look right. weighed: as of all kinds on all exports."""
+    by_kind: dict[str, list[str]] = {}
+    for (kind, how), n in sorted(tally.items(), key=lambda at: HOWS.index(at[0][1])):
+        by_kind.setdefault(kind, []).append(f"{n} {how}")
+    for kind, texts in sorted(by_kind.items()):
+        print(f"  {kind:24} {', '.join(texts)}")
+    counts = {how: sum(n for (_, h), n in tally.items() if h == how) for how in HOWS}
+    plain, whole = ({how: n[how] / max(1, sum(n.values())) for how in HOWS} for n in (counts, weighed))
+    print(f"spreadsheet: {sum(counts.values()):,} damaged exports: {', '.join(f'{n:,} {how}' for how, n in counts.items())}; "
+          f"{plain['silent']:.2%} silent, {plain['right']:.1%} look right; "
+          f"estimated for all kinds on all exports: {whole['silent']:.2%} silent, {whole['right']:.1%} look right")  # fmt: skip
+    return whole["silent"] <= SILENT and whole["right"] <= LOOKS_RIGHT
 
 
 def strangers(race: float) -> bool:
@@ -292,10 +329,16 @@ def main() -> None:
     parser.add_argument("--only", choices=["damage", "spreadsheet", "strangers", "fuzz", "leak", "faults", "engines"])
     parser.add_argument("--seeds", type=int, default=20, help="seeds of every kind of damage on every export")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="damage every N-th export only, from the K-th on")
+    parser.add_argument(
+        "--each", type=int, default=EACH, help="exports of a layout that meet a kind of damage, in spreadsheet"
+    )
+    parser.add_argument(
+        "--listed", default="", metavar="FILE", help="takes what was silent or looks right, in spreadsheet"
+    )
     parser.add_argument("--calls", type=int, default=5_000, help="diagnoses in one process, in the search for leaks")
     parser.add_argument("--race", type=float, default=60, help="seconds of races of links")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--budget", type=float, default=1_800, help="seconds for the fuzz campaign")
+    parser.add_argument("--budget", type=float, help="seconds for the campaign of fuzz (1800) or spreadsheet (none)")
     a = parser.parse_args()
     if a.case is not None:
         sys.exit(not again(a.case))
@@ -303,13 +346,13 @@ def main() -> None:
     if a.only in (None, "damage"):
         good &= damage(a.seeds, a.jobs, a.part)
     if a.only == "spreadsheet":
-        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start)
+        good &= spreadsheet(min(a.seeds, 3), a.jobs, a.part, a.start, a.each, a.listed, a.budget or float("inf"))
     elif a.only is None:
         good &= spreadsheet(1, a.jobs, f"1/{SHEETS}")
     if a.only in (None, "strangers"):
         good &= strangers(a.race)
     if a.only in (None, "fuzz"):
-        good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget)
+        good &= fuzz(a.start, a.nightly or CASES, a.jobs, float("inf") if a.nightly else a.budget or BUDGET)
     if a.only in (None, "leak"):
         good &= leak(a.calls)
     if a.only in (None, "faults"):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -359,17 +360,40 @@ def exports(*roots: Path) -> list[fuzzing.Seed]:
     return [s for root in roots for s in fuzzing.seeds(root)]
 
 
+def _layouts(seeds: list[fuzzing.Seed]) -> list[list[fuzzing.Seed]]:
+    """Exports that begin alike, as those of one tool do, together."""
+    alike: dict[bytes, list[fuzzing.Seed]] = {}
+    for seed in seeds:
+        alike.setdefault(_first_line(seed.files.get(seed.main, seed.label.encode())), []).append(seed)
+    return list(alike.values())
+
+
+def _first_line(data: bytes) -> bytes:
+    packed = data[:2] == b"\x1f\x8b"
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) if packed else io.BytesIO(data) as file:
+        return file.readline(1 << 16)
+
+
 def shared(seeds: list[fuzzing.Seed], share: int, most: int) -> dict[str, tuple[Damage, ...]]:
     """Label -> kinds of damage, one in `share`, for so many of the exports that begin alike, as of one tool."""
-    alike: dict[bytes, list[str]] = {}
-    for seed in seeds:
-        head = seed.files.get(seed.main, seed.label.encode()).partition(b"\n")[0]
-        alike.setdefault(head, []).append(seed.label)
     return {
-        label: KINDS[at % share :: share]
-        for first, labels in enumerate(alike.values())
-        for at, label in enumerate(labels[:most], first)
+        seed.label: KINDS[at % share :: share]
+        for first, alike in enumerate(_layouts(seeds))
+        for at, seed in enumerate(alike[:most], first)
     }
+
+
+def shared_out(
+    seeds: list[fuzzing.Seed], kinds: Sequence[str], each: int
+) -> Iterator[tuple[fuzzing.Seed, tuple[str, ...], float]]:
+    """Every export with some of the kinds, so that each kind meets `each` exports of a layout, or all where there are fewer.
+
+    The number says for how many exports of its layout one stands.
+    """
+    for alike in _layouts(seeds):
+        for at, seed in enumerate(alike):
+            some = tuple(kind for n, kind in enumerate(kinds) if (at + n * each) % len(alike) < each)
+            yield seed, some, max(1.0, len(alike) / each)
 
 
 def unpacked(data: bytes) -> bytes:
@@ -412,7 +436,7 @@ def campaign(
             elif got.remarks - whole.remarks:
                 yield Outcome(seed.label, kind.__name__, number, "remarked")
             else:
-                strange = not set(kinds) <= set(KINDS)
+                strange = kind not in KINDS
                 right = looks_right.why(before, s) if strange else ""
                 how = "missing" if strange and only_missing(whole, got) else "right" if right else "silent"
                 yield Outcome(seed.label, kind.__name__, number, how, f"{right}: {what}" if right else what)

@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable
 
-from tests.helpers.damage import Damage, _in_cell, _numeric
+from tests.helpers.damage import KINDS, Damage, _in_cell, _numeric
 from tests.helpers.sheets import NUMBER, Sheet, count
 
 TOTALS = ("Total", "Gesamt", "Summe", "Somme", "Totale", "Suma", "Totaal", "Итого", "合計", "总计", "Grand Total", "Subtotal", "Average", "Mittelwert")  # fmt: skip
@@ -311,3 +311,4 @@ SPREADSHEET_KINDS: tuple[Damage, ...] = (
     swapped_cells, swapped_heads, merged_names, merged_cells, total_row, doubled_row, shifted_row, shifted_left, shifted_column, sorted_column,
     log_line, nul_bytes, lost_block,
 )  # fmt: skip
+EVERY_KIND = (*KINDS, *SPREADSHEET_KINDS)

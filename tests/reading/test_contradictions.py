@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import SAMPLES
-from triage.capture.capture import Capture
+from triage.capture.capture import Capture, Column, Table
+from triage.capture.source import Source
 from triage.ground.errors import BadCapture, TriageError
 from triage.reading import identities, name_variants, reader
 
@@ -23,6 +24,9 @@ TRACE = SAMPLES / "nvprof-trace" / "trace.csv"
 COUNTERS = SAMPLES / "rocprofv3-counters" / "4711_counter_collection.csv"
 PANEL = SAMPLES / "rocprof-compute-panel" / "201.csv"
 PIX = SAMPLES / "pix-tool" / "nvidia-events.csv"
+TIMERS = SAMPLES / "unreal-timers" / "gpu.csv"
+PRESENTS = SAMPLES / "presentmon" / "game-gpu-bound.csv"
+DIVE = SAMPLES / "dive-times" / "gpu_time.csv"
 P3 = SAMPLES / "generic" / "p3_workloads_v2.csv"
 
 
@@ -47,6 +51,8 @@ def checks(c: Capture) -> set[str]:
         (V3, "15360000", "1536000", "calls of"),
         (NVPROF, r"(?m)^(.*?),(\d+\.\d+),(\d+),", r"\1,\g<2>,\g<3>0,", "calls of"),
         (NSYS, "2104.3", "21043", "deviation"),
+        (TIMERS, "0.0021,1.32,0.0019", "0.0021,0.0132,0.0019", "calls of"),
+        (PRESENTS, "16.1353,0.1100", "1.61353,0.1100", "1.61353 + 0.11 is not 16.2453"),
     ],
 )  # fmt: skip
 def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path, old: str, new: str, said: str) -> None:
@@ -55,7 +61,7 @@ def test_a_row_that_contradicts_itself_is_left_out(tmp_path: Path, sample: Path,
     assert "contradiction" not in checks(whole)
     (remark,) = (q for q in c.quality if q.check == "contradiction")
     assert said in remark.message and "1 row contradicts itself" in remark.message
-    assert len(c) == len(whole) - 1
+    assert c.input.rows == whole.input.rows - 1
 
 
 def test_a_percentage_of_another_peak_is_left_out(tmp_path: Path) -> None:
@@ -201,3 +207,55 @@ def test_every_row_of_a_sample_is_in_one_workload_and_its_time_is_known_or_remar
         if 0 < 2 * len(lost) < len(c):
             assert "no-duration" in checks(c), path
     assert seen > 60
+
+
+@pytest.mark.parametrize(
+    ("figures", "lost"),
+    [
+        ({"sm.throughput": 0.004, "sm.issue_per_elapsed": 0.4}, {"sm.throughput", "sm.issue_per_elapsed"}),
+        ({"sm.throughput": 0.4, "sm.issue_per_elapsed": 0.404}, set()),
+        ({"sm.throughput": 0.3, "pipe_elapsed.fma": 0.6}, {"sm.throughput", "pipe_elapsed.fma"}),
+        ({"sm.active_warps": 0.0, "sm.throughput": 0.5}, {"sm.active_warps", "sm.throughput"}),
+        ({"sm.active_warps": 0.0, "sm.throughput": 0.004}, set()),
+        ({"l2.throughput": 0.0, "l2.hit_rate": 0.8}, {"l2.throughput", "l2.hit_rate"}),
+        ({"occupancy.theoretical": 0.0, "sm.occupancy": 0.3}, set()),  # remarked as a failed calculation of the tool
+        ({"sm.throughput": 0.5, "sm.throughput_active": 0.6, "sm.active": 0.98}, {"sm.throughput", "sm.throughput_active", "sm.active"}),
+        ({"warp.cycles_per_issue": 4.0, "warp.issued_per_scheduler": 0.5, "warp.active_per_scheduler": 12.0}, {"warp.cycles_per_issue", "warp.issued_per_scheduler", "warp.active_per_scheduler"}),
+        ({"warp.cycles_per_issue": 16.0, "warp.issued_per_scheduler": 0.5, "warp.active_per_scheduler": 8.0}, set()),
+    ],
+)  # fmt: skip
+def test_parts_above_their_whole_and_idle_units_at_work_are_missing(figures: dict[str, float], lost: set[str]) -> None:
+    columns = {m: Column(np.array([v]), m, 1 + i) for i, (m, v) in enumerate(figures.items())}
+    table = Table(
+        "generic", [Source(str(SAMPLES / "compare" / "table1_before.csv"))], np.array(["a"], dtype=object), columns
+    )
+    remarks = identities.check(table, None)
+    assert {m for m, c in table.columns.items() if np.isnan(c.values).any()} == lost
+    assert bool(remarks) is bool(lost)
+    assert all(q.check == "contradiction" and q.doubt for q in remarks)
+
+
+def test_equal_launches_with_numbers_of_their_own_are_no_copies(tmp_path: Path) -> None:
+    """Every figure of every row may be alike where one kernel is launched again and again."""
+    head = '"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Name","Workgroup_Size","LDS_Block_Size","Scratch_Size","VGPR_Count","SGPR_Count","Counter_Name","Counter_Value"'
+    rows = [f'{n},{n},1,{n},9,9,1048576,"divide(float*)",64,0,0,12,16,"SQ_WAVES",16384' for n in (1, 2, 3, 4)]
+    (path := tmp_path / "counter_collection.csv").write_text("\n".join([head, *rows, ""]))
+    assert "repeated-rows" not in {q.check for q in reader.read(str(path)).quality}
+
+
+@pytest.mark.parametrize(
+    ("sample", "old", "new", "said"),
+    [
+        (DIVE, "RenderPass,1,", "Renderpass,1,", "1 row of no frame, command buffer or render pass, first in line 7"),
+        (DIVE, "RenderPass,1,", 'RenderPass,"1,0",', "1 row of no frame"),
+        (
+            PIX,
+            "Dispatch, 5,",
+            "Dispatch, ,",
+            "1 event with figures but without a Global ID or a time, first in line 10",
+        ),
+    ],
+)
+def test_rows_that_are_left_out_are_remarked(tmp_path: Path, sample: Path, old: str, new: str, said: str) -> None:
+    c = edited(tmp_path, sample, old, new)
+    assert any(said in q.message for q in c.quality if q.check == "rows-left-out")

@@ -47,6 +47,15 @@ def test_a_lost_moved_or_scaled_cell_is_named(tmp_path: Path, row: int, changed:
     assert any(c == check and said in message for c, message in found), found
 
 
+def test_a_figure_that_a_spreadsheet_rounded_is_named(tmp_path: Path) -> None:
+    rows = [f"pass {i},{41238 + 7 * i},{40 + i},{70 + i}" for i in range(6)]
+    assert remarks(tmp_path / "a.csv", rows) == []
+    found = remarks(tmp_path / "a.csv", [*rows, "more,4.12E+04,41,71"])
+    assert any(c == "odd-cell" and "line 8: 'gpu.time [ms]' is 4.12E+04, with fewer digits" in m for c, m in found), (
+        found
+    )
+
+
 def test_a_figure_far_off_is_named_in_a_column_with_gaps(tmp_path: Path) -> None:
     rows = [ROWS[0], "sort,2.5,35,", ROWS[2], "memset,0.75,,", "scan,1.375,42,0.07", ROWS[5], "scan,1.4,41,71.5"]
     assert any(c == "far-off" and "line 6" in m for c, m in remarks(tmp_path / "a.csv", rows))
@@ -62,16 +71,16 @@ def test_a_figure_that_is_most_of_none_of_the_others_is_named(tmp_path: Path) ->
     ):
         assert any(said in m for _, m in remarks(tmp_path / "a.csv", [*rows, row]))
     text = (SAMPLES / "presentmon" / "game-gpu-bound.csv").read_text("utf-8-sig")
-    assert ",512,1,Hard" in text and ",16.1353,0.1100," in text
+    assert ",512,1,Hard" in text and ",16.1353,0.1100,0.0000,38.2210," in text
     lines = [
-        line.replace(",512,1,Hard", ",512,16.1353,Hard").replace(",16.1353,0.1100,", ",1,0.1100,")
+        line.replace(",512,1,Hard", ",512,38.2210,Hard").replace(",0.0000,38.2210,", ",0.0000,1,")
         if ",16.1353,0.1100," in line
         else line
         for line in text.splitlines()
     ]
     (tmp_path / "b.csv").write_text("\n".join(lines) + "\n")
     said = [q.message for q in reader.read(str(tmp_path / "b.csv")).quality if q.check == "far-off"]
-    assert len(said) == 1 and "'GPUBusy' and 'AllowsTearing' may have changed places" in said[0]
+    assert len(said) == 1 and "'AllowsTearing' and 'DisplayLatency' may have changed places" in said[0]
 
 
 def test_what_takes_longer_than_its_marker_is_named(tmp_path: Path) -> None:

@@ -113,6 +113,30 @@ class Ordered(_OfOneRow):
 
 
 @dataclass(frozen=True, slots=True)
+class Sum(_OfOneRow):
+    """Columns that add up to another one; room: what they may miss of it beside rounding, as a share."""
+
+    total: Heads
+    parts: tuple[Heads, ...]
+    room: float = MIN_OFF
+
+    @property
+    def columns(self) -> tuple[Heads, ...]:
+        """Total and parts."""
+        return self.total, *self.parts
+
+    def why(self, row: Row) -> str:
+        """Parts that do not make their total."""
+        total, parts = _get(row, self.total), [f for heads in self.parts if (f := _get(row, heads)) is not None]
+        if total is None or len(parts) < len(self.parts):
+            return ""
+        whole = sum(f.value for f in parts)
+        if abs(whole - total.value) <= total.half + sum(f.half for f in parts) + self.room * abs(total.value):
+            return ""
+        return f"{' + '.join(f'{f.value:,.10g}' for f in parts)} is not {total.value:,.10g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Extremes(_OfOneRow):
     """A total lies between its count times the shortest and the longest, of which one occurs each; so does a deviation."""
 

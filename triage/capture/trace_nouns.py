@@ -26,7 +26,9 @@ LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
 GAPS = ("profiler", "load", "sync", "memcpy", "alloc", "launch", "api", "host", "queued", "unknown")
 PROFILER, LOAD, SYNC, MEMCPY, ALLOC, LAUNCH, API, HOST, QUEUED, UNKNOWN = range(len(GAPS))
-_WAY_RE = re.compile(r"(HtoD|HostToDevice|HOST_TO_DEVICE)|(DtoH|DeviceToHost|DEVICE_TO_HOST)|(DtoD|DeviceToDevice|DEVICE_TO_DEVICE)")
+_WAY_RE = re.compile(
+    r"(HtoD|HostToDevice|HOST_TO_DEVICE)|(DtoH|DeviceToHost|DEVICE_TO_HOST)|(DtoD|DeviceToDevice|DEVICE_TO_DEVICE)"
+)
 
 
 def way_of(name: str) -> int:

@@ -221,20 +221,31 @@ def _rows(table: Table) -> list[Quality]:
         like = like[others == first if first == first else others != others]
         if not len(like):
             return []
-    if not any(table.names[i] == table.names[0] for i in like.tolist()):
+    again = [int(i) for i in like if table.names[i] == table.names[0]]
+    if not again:
         return []
     rows = np.zeros(len(table), dtype=np.int64)  # number of each row by first appearance
     for column in (table.names, *columns):
         codes = numbered(column)[0] + 1
         rows = numbered(rows * (codes.max() + 1) + codes)[0]
-    if (np.bincount(rows) == 1).any():
+    if (np.bincount(rows) == 1).any() or _launches_differ(table, again):
         return []
-    again = int(np.argmax(np.diff(np.maximum.accumulate(rows), prepend=-1) == 0))
+    first = int(np.argmax(np.diff(np.maximum.accumulate(rows), prepend=-1) == 0))
     text = (
-        f"every row occurs more than once (first repeat on line {table.line(again)}): times count double if the export was "
+        f"every row occurs more than once (first repeat on line {table.line(first)}): times count double if the export was "
         "appended to itself"
     )
     return [Quality("repeated-rows", text, doubt=True)]
+
+
+def _launches_differ(table: Table, again: Sequence[int]) -> bool:
+    """Has the first row of a text file cells, as the number of its launch, that none of some rows with its figures repeats?"""
+    file = table.files[0]
+    if not is_text(file) or file.find is not None:
+        return False
+    first, *others = (table.line(i) for i in (0, *again))
+    found = file.records((first, *others))
+    return first in found and all(found.get(line) != found[first] for line in others)
 
 
 def _pairs(table: Table) -> list[Quality]:

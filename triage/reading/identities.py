@@ -15,6 +15,8 @@ from triage.capture.arrays import Floats, Masks, numbered
 from triage.capture.capture import Quality, Table
 from triage.devices import Device
 from triage.ground.units import show
+from triage.reading import at_most
+from triage.reading.at_most import measured
 
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
@@ -23,8 +25,8 @@ WHOLE = (
     "invocations.vs", "invocations.ps", "invocations.cs", "invocations.helpers",
 )  # fmt: skip
 FEW = 3  # launches of a kernel, of which one may well be of another build
-SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
-RUN = ("inst.executed", "inst.issued")  # of a launch; a range of a frame may hold none
+SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "launch.scalar_registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
+RUN = ("inst.executed", "inst.issued", "gpu.active", "sm.active_warps")  # of a launch; a range of a frame may hold none
 # of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 128 scalar ones (AMD), 256 KiB of
 # shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
 MAX_OF = {
@@ -40,6 +42,7 @@ MAX_OF = {
     "launch.wave_size": 128.0,
 }  # fmt: skip
 MOVED = ("vram.bytes_read", "vram.bytes_written")
+NEED_PEAK = (*MOVED, "vram.bandwidth")
 PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 
@@ -57,6 +60,11 @@ def _slots(warps: Floats, occupancy: Floats) -> Floats:
     slots = warps / occupancy
     nearest: Floats = np.min([np.abs(slots / n - 1) for n in WARP_SLOTS], axis=0)
     return 1 + nearest
+
+
+def _factor(ratio: Floats, low: float, high: float) -> Floats:
+    """1 where a ratio lies between two bounds, of figures of several replays or of units of several numbers."""
+    return np.where((ratio >= low) & (ratio <= high), 1.0, 2.0)
 
 
 def _part(active: Floats, elapsed: Floats) -> Floats:
@@ -82,12 +90,78 @@ IDENTITIES = (
         0.05,
         "bytes are not bandwidth times time",
     ),
+    Identity(
+        ("vram.throughput", "vram.read_throughput", "vram.write_throughput"),
+        lambda both, read, written: (read + written) / both,
+        0.1,
+        "reads and writes are not the throughput of memory",
+    ),
+    Identity(
+        ("eu.active", "eu.stall", "eu.idle"),
+        lambda active, stall, idle: active + stall + idle,
+        0.05,
+        "active, stalled and idle time are not all time",
+    ),
+    Identity(
+        ("eu.active", "eu.stall"),
+        lambda active, stall: np.maximum(active + stall, 1.0),
+        0.05,
+        "active and stalled time are more than all time",
+    ),
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0.03, "active warps and occupancy are of no SM"),
     Identity(
         ("inst.issued", "inst.executed"),
         lambda issued, executed: np.maximum(executed / issued, 1.0),
         0.05,
         "fewer instructions were issued than executed",
+    ),
+    Identity(
+        ("sm.issue_per_elapsed", "sm.issue_per_active", "sm.active"),
+        lambda elapsed, active, share: elapsed / (active * share),
+        0.1,
+        "the issue rates with and without idle time differ by another share than SM active",
+    ),
+    Identity(
+        ("sm.throughput", "sm.throughput_active", "sm.active"),
+        lambda elapsed, active, share: elapsed / (active * share),
+        0.1,
+        "the throughputs with and without idle time differ by another share than SM active",
+    ),
+    Identity(
+        ("warp.cycles_per_issue", "warp.issued_per_scheduler", "warp.active_per_scheduler"),
+        lambda cycles, issued, active: _factor(cycles * issued / active, 0.5, 3),
+        0.5,
+        "warps are not cycles per issue times issues per cycle",
+    ),
+    Identity(
+        ("sm.active_warps", "warp.active_per_scheduler"),
+        lambda sm, scheduler: _factor(sm / scheduler, 0.8, 6),
+        0.5,
+        "warps per SM and per scheduler are of no SM",
+    ),
+    Identity(
+        ("sm.ipc_issued", "warp.issued_per_scheduler"),
+        lambda sm, scheduler: _factor(sm / scheduler, 0.8, 6),
+        0.5,
+        "instructions per SM and per scheduler are of no SM",
+    ),
+    Identity(
+        ("sm.ipc_elapsed", "sm.ipc_active", "sm.cycles_active", "sm.cycles_elapsed"),
+        lambda elapsed, active, some, every: _factor(elapsed / active / (some / every), 0.4, 2.5),
+        0.5,
+        "instructions per cycle with and without idle time differ by another share than active cycles",
+    ),
+    Identity(
+        ("inst.executed", "sm.ipc_elapsed", "sm.cycles_elapsed", "device.sm_count"),
+        lambda executed, ipc, cycles, sms: _factor(executed / (ipc * cycles * sms), 0.3, 3),
+        0.5,
+        "instructions are not cycles times instructions per cycle",
+    ),
+    Identity(
+        ("occupancy.theoretical_warps", "occupancy.theoretical"),
+        _slots,
+        0.03,
+        "theoretical warps and occupancy are of no SM",
     ),
     *(
         Identity((active, "sm.cycles_elapsed"), _part, 0.25, "more active cycles than cycles")
@@ -104,19 +178,16 @@ def check(table: Table, device: Device | None) -> list[Quality]:
     for one in IDENTITIES:
         if not all(m in table.columns for m in one.metrics):
             continue
-        values = [_measured(table, m) for m in one.metrics]
+        values = [measured(table, m) for m in one.metrics]
         if all(v is not None for v in values):
             with np.errstate(all="ignore"):
                 ratio = one.ratio(*values)
             whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
             out += _blank(table, one.metrics, whole & (np.abs(ratio - 1) > one.room), one.sentence)
+    for metrics, bad, sentence in at_most.found(table):
+        out += _blank(table, metrics, bad, sentence)
     out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]
     return out + _beyond_bounds(table) + _beyond_peak(table, device)
-
-
-def _measured(table: Table, metric: str) -> Floats | None:
-    column = table.columns.get(metric)
-    return None if column is None or column.inputs else column.values
 
 
 def _not_whole(table: Table) -> list[Quality]:
@@ -131,7 +202,7 @@ def _not_whole(table: Table) -> list[Quality]:
 
 def _one_binary(table: Table, metric: str) -> list[Quality]:
     """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
-    found = _measured(table, metric)
+    found = measured(table, metric)
     if found is None or len(table) <= FEW:
         return []
     codes, names = numbered(table.names)
@@ -163,15 +234,19 @@ def _beyond_bounds(table: Table) -> list[Quality]:
 
 def _beyond_peak(table: Table, device: Device | None) -> list[Quality]:
     """More bytes per second than the device's memory moves: the time is wrong, or the bytes are."""
-    ns = _measured(table, "gpu.time")
-    moved = [m for m in MOVED if _measured(table, m) is not None]
     peak = None if device is None else device.peaks.dram_bytes_per_s
-    if not moved or ns is None or not peak:
+    if not peak:
         return []
-    with np.errstate(all="ignore"):
-        bad = sum(table.columns[m].values for m in moved) / (ns * 1e-9) > PEAK_ROOM * peak
     text = f"more bytes per second than its memory moves ({show(peak, 'byte/s')})"
-    return _blank(table, (*moved, "gpu.time"), bad, text)
+    out: list[Quality] = []
+    with np.errstate(all="ignore"):
+        if (rate := measured(table, "vram.bandwidth")) is not None:
+            out += _blank(table, ("vram.bandwidth",), rate > PEAK_ROOM * peak, text)
+        ns, moved = measured(table, "gpu.time"), [m for m in MOVED if measured(table, m) is not None]
+        if moved and ns is not None:
+            bad = sum(table.columns[m].values for m in moved) / (ns * 1e-9) > PEAK_ROOM * peak
+            out += _blank(table, (*moved, "gpu.time"), bad, text)
+    return out
 
 
 def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, sentence: str) -> list[Quality]:

@@ -29,11 +29,13 @@ SUMMED = 3  # rows of a table with a sum: two others, and itself
 DIGITS, FIGURES = 3, 2  # a row with so many figures of so many digits is seldom measured twice
 STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
+NUMBERED, STEPS = 2, 5  # columns in which rows are numbered, and steps that make one of another size odd
 WHOLE = 16  # whole numbers in a column, beside which a fraction is odd
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
     r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
 )  # as spreadsheets and data frames call them
+_EXPONENT = re.compile(r"\d\.\d\dE\+\d\d")  # as spreadsheets show a long number, and save what they show
 _SPACED = re.compile(r"\d{1,3}(?:\s\d{3})+")
 BLANK = frozenset(
     ("", "-", "--", "–", "—", "null", "NULL", "None", "none", "N/A", "n/a", "NA", "na", "<na>", "<NA>", "?", ".", "nan", "NaN")
@@ -63,7 +65,8 @@ def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, 
     for block in blocks:
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
-        for line, check, what in (*_cells(block, _known(table, n, block), may_lack), *_twice(block), *_sum(block)):
+        found = _cells(block, _known(table, n, block), may_lack, "E+" in table.files[n].head_text)
+        for line, check, what in (*found, *_twice(block), *_jump(block), *_sum(block)):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
 
@@ -79,7 +82,7 @@ def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
     }
 
 
-def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str]) -> Iterator[_Found]:
+def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str], exponents: bool) -> Iterator[_Found]:
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
@@ -100,6 +103,13 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
                 "odd-cell",
                 f": {block.title(at)[:60]!r} is {column[i][:40]}, all others are whole numbers",
             )
+        if exponents and (i := _rounded(column)) >= 0:
+            yield (
+                block.lines[i],
+                "odd-cell",
+                f": {block.title(at)[:60]!r} is {column[i][:40]}, with fewer digits than the others",
+            )
+            continue
         alike = column.count(column[0]) == len(column) and column[0] not in BLANK
         if at in known or (alike and not _SPACED.fullmatch(column[0])):
             continue
@@ -144,6 +154,13 @@ def _fraction(column: Column) -> int:
         and float(column[i].replace(",", "").rstrip("%")) % 1
     )
     return i if odd and all(c.isdigit() or c in BLANK for c in whole) else -1
+
+
+def _rounded(column: Column) -> int:
+    """The first cell that a spreadsheet wrote with an exponent, among whole numbers with all their digits; -1 for none."""
+    i = next((i for i, c in enumerate(column) if _EXPONENT.fullmatch(c)), -1)
+    others = [c for c in column if c not in BLANK and not _EXPONENT.fullmatch(c)] if i >= 0 else []
+    return i if 2 * len(others) > len(column) and all(c.isdigit() for c in others) else -1
 
 
 def _merged(column: Column) -> bool:
@@ -214,6 +231,21 @@ def _twice(block: Block) -> Iterator[_Found]:
             "repeated-rows",
             " repeats the line above it, cell for cell: its time may count double",
         )
+
+
+def _jump(block: Block) -> Iterator[_Found]:
+    """A column in which each row, or each record of several rows, has the next number, but for one place."""
+    for at, column in enumerate(itertools.islice(zip(*block.rows, strict=True), NUMBERED)):
+        if not all(c.isdigit() and len(c) < STAMP for c in (column[0], column[-1])) or not all(
+            map(str.isdigit, column)
+        ):
+            continue
+        steps = [(i, int(b) - int(a)) for i, (a, b) in enumerate(itertools.pairwise(column), 1) if a != b]
+        others = [i for i, step in steps if step != 1]
+        if len(steps) > STEPS and len(others) == 1 and (i := others[0]) and int(column[i]) > int(column[i - 1]):
+            what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: rows may be missing"
+            yield block.lines[i], "odd-cell", what
+            return
 
 
 def _numbered(block: Block, again: int) -> bool:

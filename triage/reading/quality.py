@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from triage.capture.trace_nouns import Timeline
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
-MAX_OF = {"ns": 3.2e16, "hz": 1e12, "byte/s": 1e17}  # a year; a hundred times what any memory or clock reaches
+MAX_OF = {"ns": 8.64e13, "hz": 1e12, "byte/s": 1e17}  # a day; a hundred times what any memory or clock reaches
+RESET_NS = (
+    1e10  # of graphics work; Windows resets a GPU after 2 s in one command buffer (TdrDelay, learn.microsoft.com)
+)
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 OWN = 0.1  # of device time, from which on the profiler is part of what it shows
@@ -31,10 +34,10 @@ SET_BY_LAUNCH = ("launch.", "occupancy.", "device.", "registers")  # and not mea
 MAX_REMARKS = 20  # remarks of one kind that name their row; the rest is counted
 
 
-def check(table: Table) -> list[Quality]:
-    """Run every check over a reader's table; blanks what cannot be true in its columns."""
+def check(table: Table, work: str = "") -> list[Quality]:
+    """Run every check over a reader's table; blanks what cannot be true in its columns. work: what its dialect tells."""
     # Absurd figures first: one of them would make every maximum below meaningless.
-    found: list[Quality] = []
+    found = _too_long(table) if work == "graphics" else []
     for test in (_impossible, _no_room, _zero_stalls, _constant, _no_time, _short_ranges, _locked_clock):
         found += test(table)
     return found
@@ -75,6 +78,19 @@ def _impossible(table: Table) -> list[Quality]:
             out.append(Quality("impossible-value", f"{text}; treated as missing", first))
         column.values = np.where(bad, np.nan, column.values)
     return out
+
+
+def _too_long(table: Table) -> list[Quality]:
+    column = table.columns.get("gpu.time")
+    if column is None or not (bad := column.values > RESET_NS).any():
+        return []
+    first = int(np.argmax(bad))
+    at = (
+        f"{str(table.names[first])[:80]}, line {_line(table, column, first)}: {show(float(column.values[first]), 'ns')}"
+    )
+    column.values = np.where(bad, np.nan, column.values)
+    text = f"{int(bad.sum())} of {plural(len(table), 'row')}: longer than any GPU draws without a reset (first: {at}); treated as missing"
+    return [Quality("impossible-value", text, first)]
 
 
 def _beyond(name: str, column: Column) -> tuple[str, Masks]:

@@ -76,11 +76,11 @@ def read(
         table.quality.insert(0, Quality("events", text))
     table.quality += bad_rows.ends(table.files)
     table.quality += identities.check(
-        table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.MOVED) else None
+        table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.NEED_PEAK) else None
     )
-    kernels = {**dialects.tells(module), **table.tells}.get("work") == "compute"
-    table.quality += name_variants.check(table, kernels)
-    table.quality += quality.check(table)
+    work = {**dialects.tells(module), **table.tells}.get("work", "")
+    table.quality += name_variants.check(table, work == "compute")
+    table.quality += quality.check(table, work)
     table.quality += odd_cells.check(module, table, blocks)
     table.accounted = accounted.rows(table, blocks.get(0, ()))
     if unfold:

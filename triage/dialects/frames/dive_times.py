@@ -6,13 +6,14 @@ import re
 
 import numpy as np
 
-from triage.capture.capture import SEP, Table
+from triage.capture.capture import SEP, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs
 from triage.dialects.tables import text_rows
 from triage.ground.errors import BadCapture
+from triage.ground.phrasing import plural
 
 NAME = "dive-times"
 SIGN = ("commandbuffer",)
@@ -34,12 +35,14 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per frame, command buffer and render pass; a pass lies in the command buffer above it."""
     headers = cells(source.head_lines[0])
+    found, numbers, remarks = frame_logs.rows_of(source, 1, headers)
     rows: list[list[str]] = []
     lines: list[int] = []
+    foreign: list[int] = []
     paths, above = [], list[str]()
-    for number, line in enumerate(source.lines(), 1):
-        row = cells(line)
-        if number == 1 or len(row) != len(headers) or row[0] not in _LEVELS:
+    for number, row in zip(numbers, found, strict=True):
+        if row[0] not in _LEVELS or not row[1].isdigit():
+            foreign.append(number)
             continue
         level = _LEVELS.index(row[0])
         above = above[:level]
@@ -50,6 +53,10 @@ def read(source: Source, options: Options) -> Table:
     if not rows:
         raise BadCapture(f"{source.path}: header without rows", "export again")
     table = Table(NAME, [source], np.array([f"{r[0]} {r[1]}" for r in rows], dtype=object), {})
+    table.quality += remarks
+    if foreign:
+        text = f"{plural(len(foreign), 'row')} of no frame, command buffer or render pass, first in line {foreign[0]}: left out"
+        table.quality.append(Quality("rows-left-out", text, doubt=True))
     table.lines, table.paths = np.array(lines, dtype=np.int64), np.array(paths, dtype=object)
     table.kinds = np.array(["frame" if r[0] == "Frame" else "marker" for r in rows], dtype=object)
     text_rows.enter(table, [("", "Type", ""), ("", "Id", ""), ("gpu.time", headers[2], "ms")], rows)

@@ -12,6 +12,7 @@ from triage.capture import shape
 from triage.capture.arrays import Masks, Names
 from triage.capture.capture import Column, Table
 from triage.capture.cells import cells, delimiter
+from triage.capture.redundancy import Sum
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import pacing
@@ -23,6 +24,10 @@ from triage.ground.phrasing import first_of, plural
 NAME = "presentmon"
 ROW = "application"  # what reports call a row
 SIGN = ("application",)
+REDUNDANT = (
+    Sum(("frametime", "msbetweenappstart"), (("cpubusy", "mscpubusy"), ("cpuwait", "mscpuwait"))),
+    Sum(("gputime", "msgputime"), (("gpubusy", "msgpubusy"), ("gpuwait", "msgpuwait"))),
+)
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\

@@ -8,6 +8,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Masks, Names
 from triage.capture.capture import Column, Quality, Table
+from triage.capture.redundancy import Extremes, Ordered, Product
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs
@@ -26,6 +27,19 @@ CAPTURE = """\
 Record with `-trace=gpu,frame,cpu`. `-threads=GPU*` leaves CPU threads out, whose timers are no GPU work. Times are seconds over the
 session (of `-region` where one is given); triage shows them per frame.
 """
+REDUNDANT = (
+    *(
+        one
+        for total, by in (("incl", "i."), ("excl", "e."))
+        for one in (
+            Product((total,), ("count",), (by + "avg",)),
+            Ordered(((by + "min",), (by + "avg",), (by + "max",))),
+            Ordered(((by + "min",), (by + "med",), (by + "max",))),
+            Extremes((total,), ("count",), (by + "min",), (by + "max",)),
+        )
+    ),
+    Ordered((("excl",), ("incl",))),
+)
 _NEEDED = ("Name", "Count", "Incl")
 _GROUP_RE = re.compile(r"(GPU\d*(?: ?- ?\w+)?|.{1,60}?Queue \d+)/(.+)", re.IGNORECASE)
 # timers of the engine's CPU threads: ticks, tasks, waits, functions

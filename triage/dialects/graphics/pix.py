@@ -9,7 +9,7 @@ import numpy as np
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import SEP, Column, Table
+from triage.capture.capture import SEP, Column, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Options
@@ -153,6 +153,10 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     found_barriers = barriers.before(names, keep & ~above)
     barriers.enter(table, None if found_barriers is None else found_barriers[rows], top.headers[top.name])
     _time(table, top, time, rows)
+    measured = np.logical_or.reduce(
+        [np.nan_to_num(c) > 0 for c in (time, *(wide.numbers[i] for i, _, _ in found.values()))]
+    )
+    _left_out(table, wide, names, measured & ~keep & ~above)
     if second >= 0 and "gpu.time" in table.columns and perfworks.counter(top.headers[second]):
         markers.disagree(
             table,
@@ -245,6 +249,14 @@ def _work(names: Names, ids: Names, parent: Indices, time: Floats, counters: lis
             keep[parent[i]] = True
     sync = np.array([bool(_SYNC.match(str(n))) for n in names])
     return keep & ~(sync & ~(time > 0))
+
+
+def _left_out(table: Table, wide: wide_table.Wide, names: Names, lost: Masks) -> None:
+    """A remark on events that were measured and yet left out: they lack their Global ID, or their time."""
+    rows = [i for i in np.flatnonzero(lost).tolist() if not _SYNC.match(str(names[i]))]
+    if rows:
+        text = f"{plural(len(rows), 'event')} with figures but without a Global ID or a time, first in line {wide.line(rows[0])}: left out"
+        table.quality.append(Quality("rows-left-out", text, doubt=True))
 
 
 def _levels(names: Names, parent: Indices) -> Names:

@@ -140,7 +140,7 @@ def _convert_units(parsed: _Parsed, printed: str, alone: bool) -> None:
     for i, unit in parsed.units.items():
         factor = 1.0 if everywhere and printed in ("", "%") else _factor(unit, printed)
         parsed.values[i] *= factor
-        if not everywhere and unit != printed:
+        if not (everywhere and factor == factor) and unit != printed:
             parsed.bad[i] = "own-unit" if factor == factor else "foreign-unit"
 
 
