@@ -27,7 +27,7 @@ from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
-from triage.rendering.escape import clean, distinct, short
+from triage.rendering.escape import clean, distinct, excerpt, short
 from triage.rendering.labels import HEADS
 
 
@@ -319,7 +319,7 @@ def source(o: SourceEntry, most: int = 2) -> str:
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
         more = and_more(len(o["inputs"]) - most)
-        return short(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
+        return excerpt(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
     return cell(o)
 
 
@@ -342,7 +342,7 @@ def cell(o: SourceEntry, most: int = 2) -> str:
     found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
     cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
     origin = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
-    return f"{short(spoken(o['formula']), 80)}{origin}"
+    return f"{excerpt(spoken(o['formula']), 80 if cells else MAX_DETAIL_CHARS)}{origin}"
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
@@ -357,6 +357,7 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 
 _NOT_ZERO = re.compile("[^0., ]")
+MAX_DETAIL_CHARS = 300  # of what was counted, where no cells follow
 
 
 def origin_of(e: EvidenceEntry) -> str:
