@@ -83,7 +83,6 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
-_MEASUREMENTS = ("Record the thread", "Profile ", "Mark the thread", "Time the ", "Measure ", "Compare ")
 _BY_TIMES = "no cause in times alone"  # of work without counters that would decide
 
 
@@ -206,12 +205,6 @@ def budget(e: BudgetEntry) -> str:
     saved = f"{items} {'saves' if count == 1 else 'save'} {time(e['saves_ns'])}"
     enough = ", not enough" if e["saves_ns"] < e["over_ns"] else ""
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
-
-
-def advised(c: TodoItem) -> str:
-    """Label of what to do: `Fix`; `Try` for a suspect, and where the first step is a measurement."""
-    tried = c["verdict_class"] == "suspect" or c["action"].startswith(_MEASUREMENTS)
-    return str(HEADS.attempt if tried else HEADS.fix)
 
 
 def chain(c: TodoItem) -> str:

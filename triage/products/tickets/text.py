@@ -14,6 +14,7 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
 from triage.rendering import code_places, declared, phrases, templates
+from triage.rendering.advice_labels import advised
 from triage.rendering.escape import clean, jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
@@ -105,7 +106,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "locations": list(dict.fromkeys(code_places.in_full(x) for f in evidence[:rows] for x in f["locations"]))[:3],
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
-        "attempt": phrases.advised(c),
+        "attempt": advised(c),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
