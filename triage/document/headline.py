@@ -53,22 +53,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median frame {median})"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
-        first = found[0]
-        once = max((i["alone_ns"] or 0.0 for i in found if not i["saved_ns"]), default=0.0)
-        if once > saved:  # more than all that comes back from run to run
-            name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
-            text += f", {lower_first(name)} {show(once, 'ns')} once per run"
-        # of several devices the time and its share are of all of them together, as is the time before
-        many = " of it" if len(frame["timeline"] or ()) > 1 else ""
-        share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
-        if is_insignificant(first):
-            return f"{text}. Nothing significant to fix; small items: {share}."
-        if limited:
-            where = _place(first).removeprefix(": ").rpartition(", ")[0]
-            place = f" in {where}" if where else ""
-            return f"{text}. ~{share} recoverable in the rest: {lower_first(first['title'])}{place}."
-        begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
-        return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}."
+        return _to_save(doc, text, found, limited)
     if found and not saved and found[0]["alone_ns"]:
         return f"{text}. {found[0]['title']}: {show(found[0]['alone_ns'], 'ns')}, once per run."
     if saved and not accepted and not doc["todo"]:  # filters left nothing of the list
@@ -79,6 +64,27 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
     if not found:
         text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."
+
+
+def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -> str:
+    """The headline that begins with text, with what can be saved. limited: most of the time is at a hardware limit."""
+    total, saved = doc["frame"]["duration_ns"] or 1.0, doc["frame"]["recoverable_ns"] or 0.0
+    first = found[0]
+    once = max((i["alone_ns"] or 0.0 for i in found if not i["saved_ns"]), default=0.0)
+    if once > saved:  # more than all that comes back from run to run
+        name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
+        text += f", {lower_first(name)} {show(once, 'ns')} once per run"
+    # of several devices the time and its share are of all of them together, as is the time before
+    many = " of it" if len(doc["frame"]["timeline"] or ()) > 1 else ""
+    share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
+    if is_insignificant(first):
+        return f"{text}. Nothing significant to fix; small items: {share}."
+    if limited:
+        where = _place(first).removeprefix(": ").rpartition(", ")[0]
+        place = f" in {where}" if where else ""
+        return f"{text}. ~{share} recoverable in the rest: {lower_first(first['title'])}{place}."
+    begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
+    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}."
 
 
 def _longest_at_limit(doc: Result) -> str:

@@ -350,6 +350,7 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 
 _NOT_ZERO = re.compile("[^0., ]")
+MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
 MAX_DETAIL_CHARS = 300  # of what was counted, where no cells follow
 
 
@@ -385,7 +386,8 @@ def tail(path: str) -> str:
 
 def sol(w: WorkloadEntry, most: int = 3) -> str:
     """`TEX 43 %, SM 39 %`: the top units."""
-    return ", ".join(f"{localize(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
+    units = [(localize(s["unit"]), s["pct"] or 0.0) for s in w["sol"][:most]]
+    return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else f'{x:.0f}'} %" for u, x in units) or "not measured"
 
 
 def path(w: WorkloadEntry, long: int = 80) -> str:
