@@ -164,16 +164,13 @@ def show(
     "--fail-on-regression", "threshold", type=_types.Share(), default=0.0,
     help="Minimum slow-down to fail; default: any above noise.",
 )  # fmt: skip
-@click.option(
-    "-f", "--format", "form", type=_types.Choice(["terminal", "markdown", "json", "junit"]), default="terminal",
-    show_default=True, help="Report format.",
-)  # fmt: skip
+@_common.report_format(["terminal", "html", "markdown", "json", "junit"])
 @_common.output
 @click.option("--strict", is_flag=True, help="Exit with 1 on inconclusive markers, too.")
 @click.option("--full", is_flag=True, help="List all changed markers.")
 def gate(
     history: str, branch: str, scope: str | None, device: str | None, build: str, against: str, baseline: str,
-    threshold: float, form: str, output: str | None, strict: bool, full: bool,
+    threshold: float, form: str | None, output: str | None, strict: bool, full: bool,
 ) -> int:  # fmt: skip
     """Exit with 1 if a marker or the frame became slower; print the build and the cause.
 
@@ -194,7 +191,7 @@ def gate(
             db, alike, checked, against=against, baseline=baseline, threshold=threshold, budgets=budgets, strict=strict
         )
     with out.sink(output) as write:
-        write(history_report.gate(doc, form, full))
+        write(history_report.gate(doc, _common.implied(form, output, history_report.GATE), full))
     if not doc["failed"]:
         return 0
     more = len(doc["failed"]) - 1

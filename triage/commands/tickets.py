@@ -13,7 +13,7 @@ from triage.commands import _common, _types
 from triage.commands._help import Command
 from triage.commands._stdout import say
 from triage.ground.errors import TriageError
-from triage.ground.phrasing import either
+from triage.ground.phrasing import either, lower_first
 
 if TYPE_CHECKING:
     from triage.document.bundle import Entry
@@ -111,19 +111,16 @@ def command(
     found = compose.make(bundle, settings.scope, min_saving, old, settings.owners)
     for t in found:
         t.report_url = report_url
-    missing = ticket_folder.write(found, bundle, Path(output), old, settings.scope, bool(settings.marker))
+    missing = ticket_folder.write(found, bundle, Path(output), old, settings.scope, bool(settings.marker), min_saving)
     for t in found:
         was = f" (was {phrases.time(t.was_ns)})" if t.was_ns else ""
         say(f"{t.fingerprint}  {t.state:8}  {t.title}{was}")
     for m in missing:
         why = f" ({m['why']})" if m["why"] else ""
         say(f"{m['fingerprint']}  {m['state']:8}  {m['title']}{why}")
-    rest = ticket_folder.left_out(found, bundle)
-    if rest["items"]:
-        saved = f" ({phrases.time(rest['saved_ns'])})" if rest["saved_ns"] else ""
-        complain(
-            f"note: {rest['items']} of {len(bundle.todo)} items{saved} without a ticket: under --min-saving, accepted or too near a threshold"
-        )
+    for item in ticket_folder.left_out(found, bundle, min_saving):
+        saved = f", {phrases.time(item['saved_ns'])}" if item["saved_ns"] else ""
+        complain(f"note: no ticket for {lower_first(item['title'])}{saved} ({item['why']})")
     # tickets fixed before this run were reported by an earlier one
     reported = {o["fingerprint"] for o in old if o.get("state") == FIXED}
     gone = [m for m in missing if m["state"] == FIXED and m["fingerprint"] not in reported]

@@ -50,6 +50,7 @@ __all__ = [
     "limits_of",
     "listing",
     "named",
+    "of_size",
     "require",
 ]
 
@@ -231,6 +232,11 @@ def limits_of(arch: str) -> Limits:
 def is_family(text: str) -> bool:
     """Whether `text` names a family of AMD architectures, of which `architecture` picks one."""
     return text.strip().casefold().replace(" ", "") in families()
+
+
+def of_size(vendor: Vendor, sm_count: int) -> tuple[Device, ...]:
+    """Products of a vendor with this many SMs, compute units or Xe cores."""
+    return tuple(d for d in listing() if d.vendor == vendor and d.sm_count == sm_count)
 
 
 def listing() -> tuple[Device, ...]:

@@ -6,6 +6,7 @@ Each fact's source is a formula; where it concerns named workloads the formula n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -90,10 +91,15 @@ def frame_captures(
     # a time of 0 is a missing one, never a fact
     if total <= 0:
         known.pop("frame.time")
-    return {-1: _one_row(capture, known)} | {w: _one_row(capture, facts) for w, facts in passes.placed.items()}
+    cells = passes.origins
+    return {-1: _one_row(capture, known, {})} | {
+        w: _one_row(capture, facts, {m: cells[m][w] for m in facts if w in cells.get(m, ())})
+        for w, facts in passes.placed.items()
+    }
 
 
-def _one_row(capture: Capture, known: Facts) -> Capture:
+def _one_row(capture: Capture, known: Facts, cells: Mapping[str, str]) -> Capture:
+    """A capture of one row that has these facts. cells: fact -> the cells that were counted for it."""
     one, total = np.array([0]), float(capture.frame_ns)
     return replace(
         capture,
@@ -106,7 +112,7 @@ def _one_row(capture: Capture, known: Facts) -> Capture:
         duration_ns=np.array([total]),
         self_ns=np.array([total]),
         facts={m: np.array([v]) for m, (v, _) in known.items()},
-        sources={m: Derived(f, (), detail=f) for m, (_, f) in known.items()},
+        sources={m: Derived(cells.get(m, f), (), detail=f) for m, (_, f) in known.items()},
         members=None,
         collectable=capture.collectable | frozenset(known),
     )

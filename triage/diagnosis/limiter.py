@@ -13,7 +13,7 @@ from triage.derive.sm_activity import STALL_NAMED
 from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, code
-from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW
+from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW, TINY_NS
 from triage.schema.derived import HARDWARE_UNITS
 
 PACING_SHARE = 0.5  # the side that bounds half of the frames sets the pace
@@ -112,7 +112,8 @@ def _limiter(view: View) -> Codes:
             (late >= PACING_SHARE) & ~(busy >= PACING_SHARE),
             # copies keep the bus busy while all units idle: no CPU is waited for
             (idle >= IDLE_LIMITS) & (best < LOW) & (view["pcie.throughput"] >= LOW),
-            (idle >= IDLE_LIMITS) & (best < LOW),
+            # the idle time of short ranges, barriers among them, is start-up and drain
+            (idle >= IDLE_LIMITS) & (best < LOW) & ~(_array(view, "gpu.time") < TINY_NS),
             # ~(a >= b) is not a < b: a core that was not measured (NaN) does not stand in the way
             (front > 0) & (front >= best) & ~(core >= front),
             (rop > 0) & (rop >= best) & ~(core >= rop),

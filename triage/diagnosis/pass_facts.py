@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 import numpy as np
 
@@ -38,13 +39,21 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts,
     if not found:
         return ()
     return (
-        _dense(found, prims, pixels, capture.leaf, total),
-        _wasted(every, book, np.where(column(view, "invocations.ps") == 0, np.nan_to_num(capture.self_ns), 0.0), total),
+        _dense(capture, found, prims, pixels, total),
+        _wasted(
+            capture,
+            every,
+            book,
+            np.where(column(view, "invocations.ps") == 0, np.nan_to_num(capture.self_ns), 0.0),
+            total,
+        ),
         _layered(every, book, total),
     )
 
 
-def _wasted(every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, total: float) -> PassFacts:
+def _wasted(
+    capture: Capture, every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, total: float
+) -> PassFacts:
     """Passes that shade several layers of which the depth test throws most away; nothing where no pass has both counts.
 
     unshaded: time in ns of each range that runs no pixel shader, which is not the passes' shading.
@@ -58,6 +67,7 @@ def _wasted(every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, to
             p.time_ns - float(unshaded[p.rows].sum()),
             f"{_name(p)} ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)",
             {"frame.hidden_part": a.thrown or 0},
+            _cells(capture, p, ("invocations.ps", "pixels.passed")),
         )
         for p, a in known
         if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN
@@ -89,6 +99,20 @@ def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Pa
     return share_facts("frame.layered_share", spots, total, none, ("frame.layered_excess", "frame.layered_blended"))
 
 
+def _cells(capture: Capture, p: Pass, metrics: Sequence[str]) -> str:
+    """`sums of “PS Invocations” and “Samples Passed” (counters.csv, lines 958 to 5871)`: what was counted; "" for no columns."""
+    table = capture.table
+    columns = [c for m in metrics if (c := table.columns.get(m)) is not None and c.header]
+    rows = [int(r) for w in p.rows for r in capture.rows_of(int(w))]
+    if not columns or not rows:
+        return ""
+    heads = dict.fromkeys(f"“{c.header}”" for c in columns)
+    lines = sorted({table.line(r) for r in rows})
+    file = PurePath(table.files[columns[0].file].path).name
+    span = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
+    return f"sums of {' and '.join(heads)} ({file}, {span})"
+
+
 def _name(p: Pass) -> str:
     return f"“{p.levels[-1] if p.levels else 'frame'}”"
 
@@ -99,7 +123,7 @@ def _visible(a: Account) -> float | None:
 
 
 def _dense(
-    found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, leaf: Masks, total: float
+    capture: Capture, found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, total: float
 ) -> PassFacts:
     """Passes finer than the screen, by pixels that their own depth test let through.
 
@@ -111,9 +135,10 @@ def _dense(
             p.time_ns,
             f"{_name(p)} ({n / 1e6:.1f} M primitives, {px:.1f} pixels each{' in one layer' if a.survivors else ''})",
             {"frame.dense_excess": 1 - px / TINY},
+            _cells(capture, p, ("prims.rasterized", "prims.input", "pixels.passed", "pixels.shaded", "pixels.drawn")),
         )
         for p, a in found
-        for n, px in [_share_of_target(a, *geometry(p, prims, pixels, leaf))]
+        for n, px in [_share_of_target(a, *geometry(p, prims, pixels, capture.leaf))]
         if n >= DENSE and px < (TINY / 2 if a.survivors else TINY)
     ]
     none = "no pass with many primitives of a few pixels"

@@ -17,20 +17,25 @@ MAX_PLACES = 20  # markers judged by themselves, longest first
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where something was found. place: the marker's workload, -1 for none. parts: fact -> part of its time."""
+    """Where something was found. place: the marker's workload, -1 for none. parts: fact -> part of its time.
+
+    origin: the cells that were counted, "" where `text` says all.
+    """
 
     place: int
     time_ns: float
     text: str
     parts: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PassFacts:
-    """Facts of the frame, and of its markers by workload."""
+    """Facts of the frame, and of its markers by workload. origins: fact -> marker -> the cells that were counted."""
 
     whole: Facts = field(default_factory=dict)
     placed: dict[int, Facts] = field(default_factory=dict)
+    origins: dict[str, dict[int, str]] = field(default_factory=dict)
 
 
 def share_facts(share: str, spots: Iterable[Spot], total: float, none: str, parts: Sequence[str] = ()) -> PassFacts:
@@ -43,7 +48,9 @@ def share_facts(share: str, spots: Iterable[Spot], total: float, none: str, part
         by_place.setdefault(s.place, []).append(s)
     longest = sorted(((w, own) for w, own in by_place.items() if w >= 0), key=lambda x: -sum(s.time_ns for s in x[1]))
     return PassFacts(
-        _facts(share, found, total, parts), {w: _facts(share, own, total, parts) for w, own in longest[:MAX_PLACES]}
+        _facts(share, found, total, parts),
+        {w: _facts(share, own, total, parts) for w, own in longest[:MAX_PLACES]},
+        {share: {w: own[0].origin for w, own in longest[:MAX_PLACES] if own[0].origin}},
     )
 
 
@@ -58,6 +65,7 @@ def join(found: Iterable[PassFacts]) -> PassFacts:
     out = PassFacts()
     for one in found:
         out.whole.update(one.whole)
+        out.origins.update(one.origins)
         for w, facts in one.placed.items():
             out.placed.setdefault(w, {}).update(facts)
     return out

@@ -42,8 +42,9 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         return f"{count}: findings ranked by share of each {item}.{most}"
     text = _span(doc, item)
     at_limit = (frame["time_by_verdict"].get("at-limit") or 0.0) / total
-    if found and MIN_LIMIT_SHARE <= at_limit < 1:
-        text += f", {percent(at_limit)} at hardware limit"
+    limited = MIN_LIMIT_SHARE <= at_limit < 1 and bool(found)
+    if limited:
+        text += f", {percent(at_limit)} at hardware limit{_longest_at_limit(doc)}"
     if any("isolated" in c for c in doc["captures"]):
         text += ", replayed one by one (no frame time)"
     several = [c["frames"] for c in doc["captures"] if c["frames"]]
@@ -52,18 +53,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         text += f" over {plural(sum(f['count'] for f in several), 'frame')} (median frame {median})"
     saved = frame["recoverable_ns"] or 0
     if found and saved:
-        first = found[0]
-        once = max((i["alone_ns"] or 0.0 for i in found if not i["saved_ns"]), default=0.0)
-        if once > saved:  # more than all that comes back from run to run
-            name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
-            text += f", {lower_first(name)} {show(once, 'ns')} once per run"
-        # of several devices the time and its share are of all of them together, as is the time before
-        many = " of it" if len(frame["timeline"] or ()) > 1 else ""
-        share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
-        if is_insignificant(first):
-            return f"{text}. Nothing significant to fix; small items: {share}."
-        begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
-        return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}."
+        return _to_save(doc, text, found, limited)
     if found and not saved and found[0]["alone_ns"]:
         return f"{text}. {found[0]['title']}: {show(found[0]['alone_ns'], 'ns')}, once per run."
     if saved and not accepted and not doc["todo"]:  # filters left nothing of the list
@@ -74,6 +64,37 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
     if not found:
         text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."
+
+
+def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -> str:
+    """The headline that begins with text, with what can be saved. limited: most of the time is at a hardware limit."""
+    total, saved = doc["frame"]["duration_ns"] or 1.0, doc["frame"]["recoverable_ns"] or 0.0
+    first = found[0]
+    once = max((i["alone_ns"] or 0.0 for i in found if not i["saved_ns"]), default=0.0)
+    if once > saved:  # more than all that comes back from run to run
+        name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
+        text += f", {lower_first(name)} {show(once, 'ns')} once per run"
+    # of several devices the time and its share are of all of them together, as is the time before
+    many = " of it" if len(doc["frame"]["timeline"] or ()) > 1 else ""
+    share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
+    if is_insignificant(first):
+        return f"{text}. Nothing significant to fix; small items: {share}."
+    if limited:
+        where = _place(first).removeprefix(": ").rpartition(", ")[0]
+        place = f" in {where}" if where else ""
+        return f"{text}. ~{share} recoverable in the rest: {lower_first(first['title'])}{place}."
+    begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
+    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}."
+
+
+def _longest_at_limit(doc: Result) -> str:
+    """` (Dispatch RayMarch + 1 more, Xe-core 99 %)`: what is at its limit, longest first, and its top unit."""
+    rows = [w for w in doc["workloads"] if w["verdict_class"] == "at-limit"]
+    first = max(rows, key=lambda w: w["self_ns"] or 0.0)
+    more = f" + {len(rows) - 1:,} more" if len(rows) > 1 else ""
+    unit = f", {localize(first['sol'][0]['unit'])} {first['sol'][0]['pct']:.0f} %" if first["sol"] else ""
+    name = " / ".join([*first["path"][-1:], first["name"]])
+    return f" ({shorten_middle(name, 60)}{more}{unit})"
 
 
 def _dark(doc: Result) -> float:

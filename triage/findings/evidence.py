@@ -16,6 +16,7 @@ from triage.inference.evaluate import Lookup
 from triage.rulebook.expression import TRUE, Condition
 from triage.rulebook.rule import Rule, reads
 
+EQUAL = 0.005  # of a value: two that are closer print the same three digits
 _PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.rasterized", "vertices.input")
 
 
@@ -103,7 +104,10 @@ def holding_checks(rule: Rule, method: str, lookup: Lookup, i: int, origin: Call
     chosen = [*when.all_of, *(c for c in when.any_of if at(lookup.once(c), i) == TRUE)]
     made = [(c, make_check(rule, c, lookup, i, origin)) for c in chosen]
     based = [(c, x) for c, x in made if is_measured(x)]
-    return _strictest([x for c, x in based if is_telling(rule, c, x)] or [x for _, x in based])
+    telling = [(c, x) for c, x in based if is_telling(rule, c, x)]
+    # a measured value in the place of a threshold says nothing without its name: shown where nothing else decides
+    named = [x for c, x in telling if c.right is None or _has_threshold(rule, c)]
+    return _strictest(named or [x for _, x in telling or based])
 
 
 def _strictest(checks: Sequence[Check]) -> list[Check]:
@@ -124,12 +128,20 @@ def is_measured(c: Check) -> bool:
 
 
 def is_telling(rule: Rule, c: Condition, x: Check) -> bool:
-    """True if a comparison is not trivial: not a value compared with itself, nor a check of the kind of work."""
+    """True if a comparison is not trivial: not a value compared with what equals it, nor a check of the kind of work."""
     if c.right is None:
         return True
-    if x.value == 0 and describe_work([m for m in reads(rule, c.left.names) if schema.known(m)]):
+    metrics = metrics_behind(rule, c)
+    if (x.value == 0 and describe_work(metrics)) or (metrics and not any(map(is_quantity, metrics))):
         return False
-    return x.margin != 0 or any(n in rule.thresholds for n in c.right.names)
+    if _has_threshold(rule, c):
+        return not x.value == x.threshold == 0
+    # beside a measured value: one that equals it proves nothing
+    return abs(x.margin or 0.0) > EQUAL * abs(x.value)
+
+
+def _has_threshold(rule: Rule, c: Condition) -> bool:
+    return c.right is not None and any(n in rule.thresholds for n in c.right.names)
 
 
 def describe_work(metrics: Sequence[str]) -> bool:

@@ -135,7 +135,7 @@ def _known(value: float | None, digits: int) -> float | None:
 
 def _counts(c: Capture, p: Pass, leaf: Indices, columns: _Columns) -> dict[str, float | None]:
     """Counts of a pass, None where unknown; draws and dispatches also from ranges that are one each."""
-    counts = {name: _sum(values, leaf, p, columns.own) for name, values in columns.counts.items()}
+    counts = {name: _sum(values, leaf, p, columns.own, c.parent) for name, values in columns.counts.items()}
     for name, kind in (("draws", "draw"), ("dispatches", "compute")):
         if counts[name] is None:
             counts[name] = _calls(c, leaf, kind)
@@ -153,14 +153,18 @@ def _pixels_per_primitive(
     return size if np.isfinite(size) else pixels / primitives
 
 
-def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats) -> float | None:
-    """Sum over the ranges of a pass; the marker's own inclusive count where they have none; None where too little is known."""
+def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, parent: Indices) -> float | None:
+    """Sum over the ranges of a pass; the marker's inclusive count where they have none; None where too little is known."""
     known = leaf[np.isfinite(values[leaf])]
     if len(known) and own[known].sum() >= (1 - MAX_UNMEASURED_SHARE) * own[leaf].sum():
         return float(values[known].sum())
-    if p.marker >= 0 and not p.rest and np.isfinite(values[p.marker]):
+    if p.marker < 0 or not np.isfinite(values[p.marker]):
+        return None
+    if not p.rest:
         return float(values[p.marker])
-    return None
+    # what the wrapper states, without what the markers in it state
+    inside = values[parent == p.marker]
+    return max(0.0, float(values[p.marker] - np.nansum(inside))) if np.isfinite(inside).any() else None
 
 
 def _calls(c: Capture, leaf: Indices, kind: str) -> float | None:

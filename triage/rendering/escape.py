@@ -41,9 +41,17 @@ def _named(m: re.Match[str]) -> str:
 
 def short(text: object, most: int = 60) -> str:
     """Cleaned and cut to `most` characters: C++ parameters and namespaces go first, then the middle."""
-    line = plain(clean(text))
-    if len(line) > most:
-        line = kernel(line)
+    # the levels of a path are marker names, whose brackets hold what tells them apart
+    levels, slash, name = clean(text).rpartition(" / ")
+    name = plain(name)
+    if len(levels + slash + name) > most:
+        name = kernel(name)
+    return excerpt(levels + slash + name, most)
+
+
+def excerpt(text: object, most: int) -> str:
+    """Cleaned and cut to `most` characters in the middle: prose, which `short` would take for the name that stands in it."""
+    line = clean(text)
     if len(line) <= most:
         return line
     head = (most - 1) * 2 // 3

@@ -27,7 +27,7 @@ from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
-from triage.rendering.escape import clean, distinct, short
+from triage.rendering.escape import clean, distinct, excerpt, short
 from triage.rendering.labels import HEADS
 
 
@@ -83,7 +83,6 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
-_MEASUREMENTS = ("Record the thread", "Profile ", "Mark the thread", "Time the ", "Measure ", "Compare ")
 _BY_TIMES = "no cause in times alone"  # of work without counters that would decide
 
 
@@ -208,12 +207,6 @@ def budget(e: BudgetEntry) -> str:
     return f"over by {time(e['over_ns'])}: {saved + enough if count else 'no item saves time here'}{owner}"
 
 
-def advised(c: TodoItem) -> str:
-    """Label of what to do: `Fix`; `Try` for a suspect, and where the first step is a measurement."""
-    tried = c["verdict_class"] == "suspect" or c["action"].startswith(_MEASUREMENTS)
-    return str(HEADS.attempt if tried else HEADS.fix)
-
-
 def chain(c: TodoItem) -> str:
     """`Wave slots used 40.1 % → memory latency-bound (Stall: 66.0 %)`: root first, one number per link; "" for one link.
 
@@ -319,7 +312,7 @@ def source(o: SourceEntry, most: int = 2) -> str:
     if "formula" in o:
         parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
         more = and_more(len(o["inputs"]) - most)
-        return short(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
+        return excerpt(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
     return cell(o)
 
 
@@ -342,7 +335,7 @@ def cell(o: SourceEntry, most: int = 2) -> str:
     found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
     cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
     origin = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
-    return f"{short(spoken(o['formula']), 80)}{origin}"
+    return f"{excerpt(spoken(o['formula']), 80 if cells else MAX_DETAIL_CHARS)}{origin}"
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
@@ -357,6 +350,8 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 
 _NOT_ZERO = re.compile("[^0., ]")
+MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
+MAX_DETAIL_CHARS = 300  # of what was counted, where no cells follow
 
 
 def origin_of(e: EvidenceEntry) -> str:
@@ -391,7 +386,8 @@ def tail(path: str) -> str:
 
 def sol(w: WorkloadEntry, most: int = 3) -> str:
     """`TEX 43 %, SM 39 %`: the top units."""
-    return ", ".join(f"{localize(s['unit'])} {s['pct']:.0f} %" for s in w["sol"][:most]) or "not measured"
+    units = [(localize(s["unit"]), s["pct"] or 0.0) for s in w["sol"][:most]]
+    return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else f'{x:.0f}'} %" for u, x in units) or "not measured"
 
 
 def path(w: WorkloadEntry, long: int = 80) -> str:

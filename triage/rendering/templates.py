@@ -26,6 +26,7 @@ from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, confined, declared, escape, next_captures, phrases, timeline_phrases
+from triage.rendering.advice_labels import advised
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import AS_DATA
@@ -184,7 +185,7 @@ class Phrases:
     where = staticmethod(phrases.where)
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
-    advised = staticmethod(phrases.advised)
+    advised = staticmethod(advised)
     saves = staticmethod(phrases.saves)
     back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)

@@ -21,6 +21,7 @@ from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases
+from triage.rendering.advice_labels import advised
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
@@ -193,7 +194,7 @@ class _Page:
                 self._labelled(HEADS.why, chain)
             else:
                 self.say(clean(c["message"]), indent=4)
-            self._labelled(phrases.advised(c), clean(c["action"]), "green")
+            self._labelled(advised(c), clean(c["action"]), "green")
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
@@ -251,13 +252,8 @@ class _Page:
                 self.say(line, indent=2)
         above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
-        order = (
-            "Then profile"
-            if any(k["profile"] == above for k in self.doc["frame"]["kernels"] or () if above)
-            else "Profile next"
-        )
         for k in profiled[: None if self.full else 2]:
-            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. {order}:", indent=2)
+            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
             self.command(k["profile"] or "")
 
     def markers(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Operations, Trace
+from triage.devices import of_size
 from triage.dialects import Match, Options
 from triage.dialects.traces import (
     chrome_refusals,
@@ -23,7 +25,7 @@ from triage.dialects.traces import (
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import either, plural
 from triage.ground.units import show
 
 NAME = "pytorch-trace"
@@ -55,6 +57,7 @@ APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
 CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
+MAX_FITTING = 3  # products named for a GPU without a name
 MIN_CLOSED = 0.5  # of a graph's operations: heuristic
 _PRODUCTS = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
@@ -279,7 +282,7 @@ def _say(
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
     if not any(name for _, name in devices) and not device:
-        table.quality.append(Quality("unnamed-gpu", "trace names no GPU, so no roofs are known: name it with --device"))
+        table.quality.append(Quality("unnamed-gpu", f"trace names no GPU, so no roofs are known: {_fitting(table)}"))
     if columns.categories["python_function"]:
         text = "recorded with Python stacks, which slow the host down: check host findings once with with_stack=False"
         table.quality.append(Quality("python-stacks", text))
@@ -307,6 +310,19 @@ def _say(
         if (closed := closed_gaps(ops, inside)) > MIN_CLOSED * len(inside):
             text = f"{closed:,} of {plural(len(inside), 'operation')} of graph launches start within {CLOSED_NS} ns of the one before: the profiler closed the gaps, so the busy share is an upper bound and short kernels look longer"
             table.quality.append(Quality("closed-gaps", text))
+
+
+def _fitting(table: Table) -> str:
+    """`it has the 304 CUs of MI300X and MI325X, name it with --device`: products that may have recorded a trace."""
+    column = table.columns.get("device.sm_count")
+    counts = set() if column is None else set(column.values[np.isfinite(column.values)].tolist())
+    vendor = table.tells["vendor"]
+    found = of_size(vendor, int(next(iter(counts)))) if len(counts) == 1 else ()  # type: ignore[arg-type]
+    if not 0 < len(found) <= MAX_FITTING:
+        return "name it with --device"
+    unit = {"amd": "CUs", "intel": "Xe-cores"}.get(vendor, "SMs")
+    names = either([d.name for d in found])
+    return f"by its {int(next(iter(counts)))} {unit} it is {names}; confirm with --device {shlex.quote(found[0].name)}"
 
 
 def closed_gaps(ops: Operations, rows: Indices) -> int:

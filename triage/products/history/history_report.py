@@ -23,7 +23,7 @@ from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import HEADS
 from triage.rendering.phrases import time
 
-GATE = ("terminal", "markdown", "json", "junit")
+GATE = ("terminal", "html", "markdown", "json", "junit")
 TREND = ("terminal", "html", "json", "openmetrics")
 TOO_NOISY = 9.0  # detectable change from which no number is worth printing: tenfold
 DEFAULT_CHANGES = 20  # changes listed
@@ -64,7 +64,15 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
     if form == "terminal":
         words["lines"] = _lines(doc, shown_rows, words)
         words["title"] = textwrap.fill(f"{title}: {words['verdict']}", 80, break_on_hyphens=False)
+    if form == "html":
+        return templates.render(declared.templates("history")["gate"], page=_shell(), **words)
     return templates.render(declared.templates("history")[form], **words)
+
+
+def _shell() -> dict[str, Any]:
+    from triage.rendering.html import page  # a terminal needs no pages
+
+    return page.shell((*page.STYLES, "compare.css.j2"))
 
 
 def verdict(doc: Gate) -> str:
@@ -76,11 +84,12 @@ def verdict(doc: Gate) -> str:
         [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
     )
     counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
-    still = "".join(f"; {text}" for text in (*_since(past[0], "still slower"), *_since(past[1], "faster")))
-    counts = counts or (["no change of its own"] if still else [])
+    still = [*_since(past[0], "still slower"), *_since(past[1], "faster")]
+    before, still = (still, []) if not counts else ([], still)
+    counts = counts or (["no change of its own"] if before else [])
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
-    return (", ".join(counts) or "no change") + f" against {doc['against']}{still}."
+    return "; ".join([*before, f"{', '.join(counts) or 'no change'} against {doc['against']}", *still]) + "."
 
 
 def _is_own(m: Moved, doc: Gate) -> bool:
@@ -208,11 +217,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         message += f" Net since {build(points[0]['build'])}: {_signed(net - 1)}."
     largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
-        from triage.rendering.html import page  # a terminal needs no pages
-
         return templates.render(
             declared.templates("history")["trend"],
-            page=page.shell((*page.STYLES, "compare.css.j2")),
+            page=_shell(),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=message,
             caused=any(m["title"] for m in doc["moved"]),

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from triage.document.bundle import Bundle, ById
-from triage.document.entries import FindingEntry, Result
-from triage.document.todo_items import TodoItem, todo_items
+from triage.document.entries import FindingEntry, ItemEntry, Result
+from triage.document.todo_items import TodoItem, is_accepted, todo_items
 from triage.findings.identity import of_item
+from triage.ground.phrasing import percent
 from triage.products.settings import matches
 from triage.products.tickets.text import full_names, title
 from triage.products.tickets.ticket import Ticket
@@ -116,6 +117,15 @@ def _worth(c: TodoItem, doc: Result, least: float, known: bool) -> bool:
         return any((g["fraction"] or 0.0) >= MIN_UNTIMED_SAVING * least / MIN_TICKET_SHARE for g in gains)
     # and the item's own saving: a finding on its own may count time that items above it save already
     return bool(min(sum(g["saved_ns"] or 0.0 for g in gains), c["saved_ns"] or 0.0) >= least * total)
+
+
+def why_left_out(c: ItemEntry, total_ns: float | None, least: float) -> str:
+    """Why an item of the to-do list got no ticket; total_ns: of the capture. least: as `make` had it."""
+    if is_accepted(c):
+        return "accepted"
+    if total_ns and (c["saved_ns"] or 0.0) < least * total_ns:
+        return f"saves less than {percent(least)}: --min-saving"
+    return "at hardware limit or too near a threshold"
 
 
 def _has_margin(f: FindingEntry) -> bool:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from triage.document.bundle import ById
-from triage.document.entries import FindingEntry, Result
+from triage.document.entries import FindingEntry, Result, WorkloadEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
 from triage.rendering import code_places, declared, phrases, templates
-from triage.rendering.escape import jira, markdown, short
+from triage.rendering.advice_labels import advised
+from triage.rendering.escape import clean, jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
 MAX_TITLE_CHARS = 80  # what a board or a list of tickets shows of a title
 MIN_NAME_CHARS = 8  # of a place: a shorter piece names nothing
+MAX_PLACE_CHARS = 80  # of a workload's name and the levels above it
 WHOLE = "the whole capture"
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
@@ -77,7 +80,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     by_id = ById(doc["workloads"])
     budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
     worst = c["workloads"][0]
-    shown = [_row(f, by_id, doc["frame"]["duration_ns"]) for f in evidence[:rows]]
+    shown = _rows(evidence, by_id, doc["frame"]["duration_ns"], rows)
     return {
         "c": c,
         "item": voice().item,
@@ -103,7 +106,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "locations": list(dict.fromkeys(code_places.in_full(x) for f in evidence[:rows] for x in f["locations"]))[:3],
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
-        "attempt": phrases.advised(c),
+        "attempt": advised(c),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
@@ -123,17 +126,45 @@ def _address(t: Ticket, path: str, files: str, place: str = "") -> str:
 
 def _place(workload: str, by_id: ById) -> dict[str, Any]:
     w = by_id.get(workload)
-    return {"name": phrases.path(w, 60) if w else WHOLE, "saved_ns": w["saved_ns"] if w else None}
+    return {"name": _name(w), "saved_ns": w["saved_ns"] if w else None}
+
+
+def _name(w: WorkloadEntry | None) -> str:
+    """Name with its arguments and as many levels above it as a line holds, nearest first: `… / GBuffer / DrawIndexed(36)`."""
+    if w is None:
+        return WHOLE
+    out = short(w["name"], MAX_PLACE_CHARS)
+    for i, level in enumerate(reversed(w["path"])):
+        longer = f"{clean(level)} / {out}"
+        if len(longer) > MAX_PLACE_CHARS - (4 if i + 1 < len(w["path"]) else 0):
+            return f"… / {out}" if len(out) <= MAX_PLACE_CHARS - 4 else out
+        out = longer
+    return out
+
+
+def _rows(evidence: Sequence[FindingEntry], by_id: ById, total_ns: float | None, most: int) -> list[dict[str, Any]]:
+    """Lines of evidence, without those whose comparisons an earlier one of the same place shows."""
+    out: list[dict[str, Any]] = []
+    shown: dict[str, set[str]] = {}
+    for f in evidence:
+        if len(out) == most:
+            break
+        row = _row(f, by_id, total_ns)
+        before, checks = shown.setdefault(f["workload"], set()), set(row["checks"].split("; "))
+        if not checks <= before:
+            out.append(row)
+        before |= checks
+    return out
 
 
 def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
-    # of two thresholds on one metric, the last: the first is where the rule applies at all
-    numbers = list({(e["metric"], e["op"]): e for e in numbers[:2]}.values())
+    # one threshold for each metric, above which the rule applies: another number says more than its upper end
+    numbers = list({e["metric"]: e for e in reversed(numbers)}.values())[::-1]
     return {
-        "name": phrases.path(w, 60) if w else WHOLE,
+        "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
         "why": phrases.check(numbers[0]) if numbers else f["title"],
         "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[:2]),

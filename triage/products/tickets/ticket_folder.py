@@ -11,6 +11,7 @@ from typing import Any
 from triage.document.bundle import Bundle
 from triage.files import plain_json, writing
 from triage.ground.errors import TriageError
+from triage.products.tickets.compose import MIN_TICKET_SHARE, why_left_out
 from triage.products.tickets.states import assign_states
 from triage.products.tickets.text import body
 from triage.products.tickets.ticket import FIXED, SCHEMA, Ticket
@@ -39,10 +40,11 @@ def write(
     old: Sequence[dict[str, Any]] = (),
     scope: str = "",
     part: bool = False,
+    least: float = MIN_TICKET_SHARE,
 ) -> list[dict[str, Any]]:
     """Write tickets, attachments and tickets.json into a folder; returns the entries of `old` that are not found now.
 
-    part: the bundle is of some workloads of the capture only.
+    part: the bundle is of some workloads of the capture only. least: as `compose.make` had it.
     """
     # before anything is written: it goes by the listing of the last run, which the new one replaces
     _clear(out)
@@ -70,7 +72,7 @@ def write(
         "tickets": [t.listing() for t in found],
         "gone": [{k: o[k] for k in ("fingerprint", "title", "rule")} for o in fixed],
         "missing": missing,
-        "left_out": left_out(found, b),
+        "left_out": left_out(found, b, least),
     }
     # last: it never lists what is not there
     with writing.atomic(out / "tickets.json") as put:
@@ -78,11 +80,15 @@ def write(
     return missing
 
 
-def left_out(found: Sequence[Ticket], b: Bundle) -> dict[str, float]:
-    """Items of the to-do list that have no ticket, and what they save together, ns."""
+def left_out(found: Sequence[Ticket], b: Bundle, least: float) -> list[dict[str, Any]]:
+    """Items of the to-do list that have no ticket, in the order of the list, each with its saving in ns and the reason."""
     causes = {t.cause["cause"] for t in found}
-    rest = [i for i in b.todo if i["cause"] not in causes]
-    return {"items": len(rest), "saved_ns": round(sum(i["saved_ns"] or 0.0 for i in rest), 1)}
+    total = b.view["frame"]["duration_ns"]
+    return [
+        {"title": i["title"], "saved_ns": i["saved_ns"], "why": why_left_out(i, total, least)}
+        for i in b.todo
+        if i["cause"] not in causes
+    ]
 
 
 def _json(data: object) -> str:

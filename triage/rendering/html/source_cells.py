@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from triage.document.entries import SourceEntry
-from triage.rendering.escape import short
+from triage.rendering.escape import excerpt, short
 from triage.rendering.html.string_table import Json, Words, rounded
 
 
@@ -25,7 +25,7 @@ class Cells:
                 m,
                 v,
                 # below 0 a formula, else the column
-                -1 - self.p.s(short(source["formula"], 300)),
+                -1 - self.p.s(excerpt(source["formula"], 300)),
                 *(self.add(i["metric"], i["value"], i["unit"], i["source"]) for i in source["inputs"]),
             ]
         else:
