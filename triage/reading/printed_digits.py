@@ -13,7 +13,7 @@ from triage.reading.text_blocks import Column
 
 OTHERS = 5  # cells of a column that agree, beside which one is odd
 SURE = 3  # decimals that are 0 all together once in a thousand figures
-MORE, MOST = 2, 3  # decimals more than the others, of which a tool with a fixed number prints so many at most
+MORE, MAX_FIXED = 2, 3  # decimals more than the others, of which a tool with a fixed number prints so many at most
 ROWS, COLUMNS = 3, 3  # of percentages: a column of whole numbers is no chance below others with decimals
 _Found = tuple[int, str]  # row, what
 
@@ -46,7 +46,7 @@ def _odd(column: Column, places: Sequence[int]) -> int:
     if not usual or places.count(usual) != len(places) - 1:
         return -1
     i = next(i for i, n in enumerate(places) if n != usual)
-    more = places[i] >= usual + MORE and usual <= MOST
+    more = places[i] >= usual + MORE and usual <= MAX_FIXED
     whole = not places[i] and usual >= SURE and column[i].strip("0") != ""
     return i if more or whole else -1
 
@@ -55,7 +55,7 @@ def _percentages(block: Block, shares: dict[int, Sequence[int]]) -> Iterator[_Fo
     """A column of fractions or of rounded figures among percentages that all have the same decimals."""
     for at, places in shares.items():
         others = {n for other, some in shares.items() if other != at for n in some}
-        if len(shares) <= COLUMNS or len(others) != 1 or not 0 < (usual := others.pop()) <= MOST:
+        if len(shares) <= COLUMNS or len(others) != 1 or not 0 < (usual := others.pop()) <= MAX_FIXED:
             continue
         cells = [row[at] for row in block.rows]
         if max(places) >= usual + MORE and all(float(c) <= 1 for c in cells):
