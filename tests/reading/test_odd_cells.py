@@ -145,3 +145,23 @@ def test_a_row_twice_and_a_sum_are_named(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_far(figures: list[float], place: int) -> None:
     assert far_off.far(figures, far_off.FAR) == place
+
+
+def test_figures_with_other_digits_than_those_beside_them_are_named(tmp_path: Path) -> None:
+    """Of a tool that prints a fixed number of decimals; zeros that are stripped at the end say nothing."""
+    head = "name,gpu.time [ms],sm.throughput [%],l2.throughput [%],vram.throughput [%],l2.hit_rate [%]"
+
+    def said(rows: list[str]) -> list[str]:
+        (tmp_path / "a.csv").write_text("\n".join([head, *rows]) + "\n")
+        return [q.message for q in reader.read(str(tmp_path / "a.csv")).quality if q.check == "odd-cell"]
+
+    rows = [f"pass {i},1.{625 + i},4{i}.5,3{i}.5,2{i}.5,7{i}.5" for i in range(6)]
+    assert said(rows) == []
+    assert said([*rows, "more,1.7,41.5,31.5,21.5,71.5"]) == []  # 1.700
+    for row, what in (
+        ("more,0.001625,41.5,31.5,21.5,71.5", "'gpu.time [ms]' is 0.001625, all others have 3 decimals"),
+        ("more,1625,41.5,31.5,21.5,71.5", "'gpu.time [ms]' is 1625, all others have 3 decimals"),
+    ):
+        assert any(what in m for m in said([*rows, row]))
+    assert any("may be a fraction" in m for m in said([f"pass {i},1.6,0.4{i}5,3{i}.5,2{i}.5,7{i}.5" for i in range(2)]))
+    assert any("rounded" in m for m in said([f"pass {i},1.6,4{i},3{i}.5,2{i}.5,7{i}.5" for i in range(3)]))

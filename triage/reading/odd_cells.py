@@ -20,7 +20,7 @@ from triage import dialects
 from triage.capture.capture import Quality, Table
 from triage.capture.cells import Block
 from triage.ground.phrasing import plural
-from triage.reading import duplicates, far_off, name_variants
+from triage.reading import duplicates, far_off, name_variants, printed_digits
 from triage.reading.text_blocks import NUMBER, Column
 
 FEW = 0.05  # of a column's cells, up to which the departing ones are odd
@@ -66,7 +66,8 @@ def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, 
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
         found = _cells(block, _known(table, n, block), may_lack, "E+" in table.files[n].head_text)
-        for line, check, what in (*found, *_twice(block), *_jump(block), *_sum(block)):
+        digits = ((block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block))
+        for line, check, what in (*found, *digits, *_twice(block), *_jump(block), *_sum(block)):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
 

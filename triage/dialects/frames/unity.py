@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from triage.capture.capture import Table
 from triage.capture.cells import cells, delimiter
+from triage.capture.redundancy import Ordered
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs, pacing
@@ -14,6 +15,9 @@ from triage.ground.errors import NotTriageable
 
 NAME = "unity-frames"
 SIGN = ("frame time", "frame_time", "median time", "median_time", "frametime")
+REDUNDANT = tuple(
+    Ordered(((part,), ("cpuframetime",))) for part in ("cpumainthreadframetime", "cpurenderthreadframetime")
+)
 TELLS = {"work": "graphics"}
 ROW = "application"
 TITLE = "Unity frame times (Profile Analyzer, FrameTimingManager)"
