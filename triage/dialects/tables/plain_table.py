@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def _rows(lines: Sequence[str], source: Source) -> list[list[str]] | None:
     return list(csv.reader(lines, delimiter=delimiter, skipinitialspace=source.skip_space))
 
 
-@cache
+@lru_cache(8)
 def _regular(delimiter: str, skip_space: bool) -> re.Pattern[str]:
     """A line whose cells stand in quotes as a whole, or hold none."""
     cell = rf'{" *+" * skip_space}(?:"(?:[^"]|"")*+"|[^"{delimiter}]*+)'
