@@ -8,27 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.conftest import captures
 from triage.commands.cli import triage as group
 from triage.products.rule_checks import coverage
-
-
-@pytest.mark.slow
-def test_report_of_the_bundled_rules(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # every threshold of every rule is turned by rules/test_threshold_boundaries.py
-    chosen = frozenset(r.id for r in book.rules[::40])
-    undecided = coverage.undecided
-    monkeypatch.setattr(coverage, "undecided", lambda rule: undecided(rule) if rule.id in chosen else [])
-    c = coverage.measure(book, iter(captures()[::2]))
-    assert c.captures >= 20
-    assert c.fired <= {r.id for r in book.rules}
-    assert 3 * len(c.fired) > len(book.rules)  # the others have their own tests: counters that no bundled sample holds
-    assert not c.fired - c.possible
-    assert c.undecided == []
-    monkeypatch.setattr(coverage, "measure", lambda book: c)
-    printed = coverage.report(book)
-    assert "rules fire on at least one of" in printed
-    assert "thresholds decide: a test that fires stops where one fact crosses them." in printed
 
 
 def test_the_verb_prints_it_and_still_passes(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,13 +137,18 @@ def _matrix(view: View) -> Values:
 
 def _owned(view: View, test: Callable[[Owner], bool]) -> Values:
     """1 where a kernel's name has an owner that passes, else 0."""
+    out = np.zeros(view.size)
+    out[[i for i, owner in view.once("owners of names", lambda: _owners(view)) if test(owner)]] = 1.0
+    return out
+
+
+def _owners(view: View) -> list[tuple[int, Owner]]:
+    """The workloads whose names have an owner, by position."""
     names = view.capture.names[view.rows].tolist()
     alike = _lines("\n".join(names).translate(_DIGITS), names, lambda name: name.translate(_DIGITS))
     owned = {text for text in set(alike) if may_have_owner(text)}
     rows = [i for i, text in enumerate(alike) if text in owned] if owned else []
-    out = np.zeros(view.size)
-    out[rows] = [(owner := owner_of(names[i])) is not None and test(owner) for i in rows]
-    return out
+    return [(i, owner) for i in rows if (owner := owner_of(names[i])) is not None]
 
 
 def _named(view: View, pattern: re.Pattern[str]) -> Values:

@@ -9,7 +9,7 @@ busy unit without a counted excess (evidence: limit) explains its effects and ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -119,7 +119,8 @@ class CauseIndex:
 
         A suspect goes before a fix only where its likely saving is three times as large, or more.
         """
-        fixes, suspects = (self._best(table, size, suspect) for suspect in (False, True))
+        rivals = {cause: self.may_lead(row) for cause, row in table.rows.items() if not self.verdict[cause]}
+        fixes, suspects = (self._best(table, rivals, size, suspect) for suspect in (False, True))
         ahead = (suspects.cause >= 0) & (suspects.likely > (1 - EPSILON) * SUSPECT_FACTOR * fixes.likely)
         fixes.put_where(ahead, suspects)
         passing = np.flatnonzero((fixes.cause >= 0) & self.once[fixes.cause])
@@ -131,13 +132,14 @@ class CauseIndex:
         least = np.where(self.is_suspect[row.rule[at]], MIN_SUSPECT_SHARE, MIN_SAVING_SHARE)
         return row.root(at) & (row.likely[at] >= least)
 
-    def _best(self, table: CauseTable, size: int, suspect: bool) -> Leaders:
-        """The best root of each workload among the fixes, or among the suspects."""
+    def _best(self, table: CauseTable, rivals: Mapping[int, Masks], size: int, suspect: bool) -> Leaders:
+        """The best root of each workload among the fixes, or among the suspects. rivals: where each cause may lead."""
         out = Leaders.none(size)
         best = np.zeros(size)
-        for cause, row in table.rows.items():
-            rival = self.may_lead(row) & (self.is_suspect[row.rule] == suspect)
-            if self.verdict[cause] or not rival.any():  # most causes have rules of one kind
+        for cause, may_lead in rivals.items():
+            row = table.rows[cause]
+            rival = may_lead & (self.is_suspect[row.rule] == suspect)
+            if not rival.any():  # most causes have rules of one kind
                 continue
             score = np.where(rival, row.likely * row.sure, 0.0)
             level = (score == best) & (best > 0) & (row.bound > out.bound)

@@ -18,12 +18,15 @@ _ESCAPED = ("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")  # as p
 _NAMELESS_LINE = re.compile(r"\n(?:\s*|\d+|(?:row|dispatch|launch) \d{1,9})(?=\n)")
 _SPELLINGS = ("&", "  ", " \n", "\n ", *"\t\r\v\f\x1c\x1d\x1e\x1f")
 MAX_SHOWN = 3
+SAMPLE = 5_000  # names that tell whether names repeat
 MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 
 
 def check(table: Table, kernels: bool) -> list[Quality]:
     """Remarks of `nameless` and `unite`; of most tables one look at all names tells that there is none."""
-    names = dict.fromkeys(map(str, table.names.tolist()))
+    names = [*map(str, table.names.tolist())]
+    if len({*names[:SAMPLE]}) < len(names[:SAMPLE]):  # where names repeat, each is looked at once
+        names = [*dict.fromkeys(names)]
     lines = "\n".join(["", *names, ""])
     named = lines.isascii() and _NAMELESS_LINE.search(lines) is None
     return ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
@@ -34,7 +37,7 @@ def _spelt_once(lines: str, names: int) -> bool:
     if not lines.isascii() or lines.count("\n") != names + 1 or any(part in lines for part in _SPELLINGS):
         return False
     folded = lines.casefold()
-    return folded == lines or len(set(folded.split("\n"))) == names + 1  # the empty line at either end
+    return folded == lines or len({*folded.split("\n")}) == len({*lines.split("\n")})
 
 
 def key(name: str) -> str:

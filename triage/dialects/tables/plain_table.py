@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from triage.dialects.tables.csv_parser import MISSING
 
 # A whole number up to 2**53, times or by a power of ten up to the 22nd, is the same float whoever reads it: it is rounded
 # once. The fast parser of pandas looks at 17 digits, and zero must have one sign.
-EXACT_WHOLE, EXACT_POWER, MOST_DIGITS = 1 << 53, 22, 17
+MAX_WHOLE, MAX_POWER, MAX_DIGITS = 1 << 53, 22, 17
 # one cell a line, most of all columns; a possessive part is never cut in two ways
 _NUMBERS = re.compile(r"(?:(?:(?:-(?=[0.]*+[1-9]))?(?=[0-9.]{1,16}\n)[0-9]++(?:\.[0-9]++)?)?\n)*+")
 _NUMBER = re.compile(r"-?([0-9]++)(?:\.([0-9]++))?(?:[eE]([+-]?[0-9]{1,2}))?")
@@ -71,7 +71,7 @@ def _rows(lines: Sequence[str], source: Source) -> list[list[str]] | None:
     return list(csv.reader(lines, delimiter=delimiter, skipinitialspace=source.skip_space))
 
 
-@cache
+@lru_cache(8)
 def _regular(delimiter: str, skip_space: bool) -> re.Pattern[str]:
     """A line whose cells stand in quotes as a whole, or hold none."""
     cell = rf'{" *+" * skip_space}(?:"(?:[^"]|"")*+"|[^"{delimiter}]*+)'
@@ -97,6 +97,6 @@ def _exact(cell: str) -> bool:
         return False
     fraction, power = found[2] or "", int(found[3] or 0)
     digits = found[1] + fraction
-    if len(digits) > MOST_DIGITS or int(digits) > EXACT_WHOLE or abs(power - len(fraction)) > EXACT_POWER:
+    if len(digits) > MAX_DIGITS or int(digits) > MAX_WHOLE or abs(power - len(fraction)) > MAX_POWER:
         return False
     return int(digits) > 0 or not cell.startswith("-")
