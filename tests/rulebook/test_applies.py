@@ -249,6 +249,12 @@ def test_what_holds_may_hold_and_less_told_never_silences(where: applies.Applies
         assert applies.holds(where, here) or not applies.holds(where, less)
 
 
+def test_words_of_a_framework_are_for_its_users() -> None:
+    served = {"framework": ("vllm", "sglang")}
+    assert applies.suits(served, {"framework": "vllm"}) and applies.suits({}, {})
+    assert not applies.suits(served, {"framework": "pytorch"}) and not applies.suits(served, {"vendor": "nvidia"})
+
+
 @pytest.mark.parametrize(
     ("arch", "since", "is_it"),
     [

@@ -30,7 +30,7 @@ from triage.ground.terminology import localize, names_of, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.rule_context import gpu_facts
 from triage.reading.pass_order import layer
-from triage.rulebook.applies import LANGUAGES, may_hold
+from triage.rulebook.applies import LANGUAGES, may_hold, suits
 from triage.rulebook.rule import Advice, Cite, Rule, reads
 
 _CUDA = re.compile(r"\bcuda([A-Z]\w*)")
@@ -170,7 +170,7 @@ class _Maker:
         out = [
             (a, sentence(a.text, rule, lookup, i))
             for a in rule.advice
-            if may_hold(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
+            if suits(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
         return [(a, text) for a, text in out if NOT_MEASURED not in text]
 

@@ -59,6 +59,11 @@ def may_hold(applies: Applies, here: Mapping[str, str]) -> bool:
     return True
 
 
+def suits(advice: Applies, here: Mapping[str, str]) -> bool:
+    """True where advice may hold; that in a framework's words only where the capture states the framework."""
+    return may_hold(advice, here) and ("framework" not in advice or "framework" in here)
+
+
 def holds(applies: Applies, here: Mapping[str, str]) -> bool:
     """True where the capture has every fact of `applies`, as stated."""
     stated = {*here, SINCE} if "arch" in here else set(here)

@@ -161,6 +161,16 @@ def test_communication_is_exposed_where_nothing_computes() -> None:
     assert (device.compute_ns, device.comm_ns, device.exposed_comm_ns) == (10_000, 25_000, 20_000)
 
 
+def test_busy_time_is_computing_and_what_nothing_computes_beside() -> None:
+    """As TraceLens takes a timeline apart: each instant of busy time counts once."""
+    copy = _row("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 40, 30, device=0, stream=9)
+    rows = [KERNEL, _row("kernel", "ncclDevKernel_AllReduce", 25, 25, device=0, stream=8), copy]
+    capture = reader.read(Source("-", json.dumps(rows).encode()))
+    assert capture.timeline is not None
+    device = capture.timeline.devices[0]
+    assert device.busy_ns == device.compute_ns + device.exposed_comm_ns + device.exposed_copy_ns == 50_000
+
+
 def test_texts_for_numbers_and_old_categories() -> None:
     old = {
         "ph": "X",

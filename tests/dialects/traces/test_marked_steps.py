@@ -46,7 +46,7 @@ def test_a_step_that_is_marked_twice_is_one() -> None:
 )
 def test_phases_of_a_runner_are_one_step(phases: tuple[str, ...]) -> None:
     steps = _marked(*phases, "schedule: allocate_slots", *phases)
-    assert [(s.name, s.start, s.end) for s in steps] == [("gpu_model_runner#1", 0, 29), ("gpu_model_runner#2", 40, 69)]
+    assert [(s.name, s.start, s.end) for s in steps] == [(f"{phases[0]}#1", 0, 29), (f"{phases[0]}#2", 40, 69)]
 
 
 def test_phases_of_other_threads_belong_to_no_step() -> None:

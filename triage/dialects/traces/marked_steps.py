@@ -13,7 +13,7 @@ _VLLM_RE = re.compile(r"execute_[\w()]{1,200}")
 _VLLM_BATCH_RE = re.compile(r"context_(\d{1,9})\(.{0,90}\)_generation_(\d{1,9})\(")
 _SGLANG_RE = re.compile(r"step\[(\w{1,20})[\w =]{0,80}\]")  # `step[EXTEND bs=15 toks=15360]`
 _SGLANG_BATCHES = {"EXTEND": "prefill", "DECODE": "decode", "MIXED": "mixed"}
-# of vLLM, whose runner has had two sets of names
+# of vLLM, whose runner has had two sets of names; programs of others may use the second
 _PHASE_RE = re.compile(r"(?:v2_)?gpu_model_runner: [\w -]{1,40}|Preprocess|Forward|Postprocess|Sample|Bookkeep|Draft")
 _SERVERS = (
     ("sglang", re.compile(r"sgl_kernel::|sglang::|step\[\w{1,20} bs=")),
@@ -62,7 +62,7 @@ def _phased(phases: list[tuple[Step, int]]) -> list[Step]:
     starts = [i for i, r in enumerate(mine) if r.name == mine[0].name]
     parts = [mine[a:b] for a, b in zip(starts, [*starts[1:], len(mine)], strict=True)]
     return [
-        Step(f"gpu_model_runner#{number}", part[0].start, max(r.end for r in part))
+        Step(f"{part[0].name}#{number}", part[0].start, max(r.end for r in part))
         for number, part in enumerate(parts, 1)
         if any(_RUNS_RE.match(r.name) for r in part)
     ]

@@ -76,7 +76,7 @@ def read(source: Source, options: Options) -> Table:
 
 def _records(run: Record) -> list[Record]:
     """Dispatches: with counters where they were collected, which a trace beside them repeats."""
-    counted = [{**r.get("dispatch_data", {}), "counted": r} for r in run["callback_records"]["counter_collection"]]
+    counted = [{**r.get("dispatch_data", {}), "counted": r} for r in run.get("callback_records", {}).get("counter_collection", [])]
     return counted or list(run["buffer_records"]["kernel_dispatch"])
 
 
@@ -110,7 +110,7 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
         counts = np.ceil(items / np.where(groups > 0, groups, np.nan)).prod(axis=1)
     _computed(table, "launch.grid_size", counts, "groups per axis, rounded up, multiplied")
     for metric, key in _SEGMENTS.items():
-        _computed(table, metric, np.array([float(i[key]) for i in infos]), f"{key} of the dispatch", "byte")
+        _computed(table, metric, np.array([float(i.get(key, np.nan)) for i in infos]), f"{key} of the dispatch", "byte")
     for metric, key in _SYMBOL.items():
         _computed(table, metric, np.array([float(s.get(key, np.nan)) for s in of]), f"{key} of the kernel's symbol")
     _counters(table, export, run, records)
