@@ -93,20 +93,21 @@ def unjudged(s: Summary) -> str:
         return ""
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
     what += ", counters missing." if u["collect"] else "." if u["top"] else f", {_BY_TIMES}."
-    if u["top"] and (_pressed(u["top"]) or not u["collect"]):
+    if u["top"] and (pressed(u["top"]) or not u["collect"]):
         what += f" {_busiest(u['top'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
-def _level(top: UnitEntry) -> str:
+def level(top: UnitEntry) -> str:
+    """`DRAM at 96.7 %`."""
     return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
 
 
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
-    if not _pressed(top):
+    if not pressed(top):
         return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    known, of_dram = f"{_level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many are needed is not known"
     if of_dram >= HIGH:
@@ -114,7 +115,8 @@ def _busiest(top: UnitEntry) -> str:
     return f"{known}; whether its work is needed is not known"
 
 
-def _pressed(top: UnitEntry | None) -> bool:
+def pressed(top: UnitEntry | None) -> bool:
+    """True for a unit close enough to its peak to be what limits."""
     return top is not None and (top["pct"] or 0.0) >= MIN_PRESSURE
 
 
@@ -126,7 +128,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else _BY_TIMES
-        if u["top"] and (_pressed(u["top"]) or not u["collect"]):
+        if u["top"] and (pressed(u["top"]) or not u["collect"]):
             why = _busiest(u["top"])
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
@@ -138,7 +140,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
 
 def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
-    if u is None or not _pressed(u["top"]) or voice().item != "kernel":
+    if u is None or not pressed(u["top"]) or voice().item != "kernel":
         return ""
     name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
     return (
@@ -155,8 +157,8 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
     elif dark["count"] and not reason:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else _BY_TIMES
-        if (top := dark["top"]) and (_pressed(top) or not dark["collect"]):
-            why = f"{_level(top)}, need not known" if _pressed(top) else f"no unit above {number(top['pct'], '%')}"
+        if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
+            why = f"{level(top)}, need not known" if pressed(top) else f"no unit above {number(top['pct'], '%')}"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 

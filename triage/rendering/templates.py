@@ -185,6 +185,8 @@ class Phrases:
     where = staticmethod(phrases.where)
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
+    pressed = staticmethod(phrases.pressed)
+    level = staticmethod(phrases.level)
     advised = staticmethod(advised)
     saves = staticmethod(phrases.saves)
     back = staticmethod(phrases.back)
