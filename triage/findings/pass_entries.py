@@ -90,10 +90,12 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
     read, written = counts["read_bytes"], counts["written_bytes"]
     moved = None if read is None or written is None else read + written
     saved = part.leaders.likely[rows] * own[rows]
-    lead = _lead(part.leaders.cause[rows], saved)
-    lead = part.placed(p.marker) if lead < 0 and not p.rest else lead
+    lead, total, won = _lead(part.leaders.cause[rows], saved), c.frame_ns, float(saved.sum())
+    root = -1 if p.rest else part.placed(p.marker)
+    if root >= 0:  # a cause of the pass itself, where it saves more than those of its ranges
+        whole = float(part.wholes[p.marker].causes.rows[root].likely[0]) * total
+        lead, won = (root, whole) if whole >= won else (lead, won)
     cause = d.cause_index.names[lead] if lead >= 0 else None
-    total = c.frame_ns
     return {
         "capture": c.input.path,
         "name": p.levels[-1] if p.levels else "",
@@ -125,7 +127,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": cause,
         "title": None if cause is None else localize(d.book.cause(cause).title),
-        "saved_ns": number(float(saved.sum()), 1),
+        "saved_ns": number(won, 1),
     }
 
 
