@@ -69,7 +69,7 @@ class Reasons:
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))
         # one reason is enough for a title, whichever rules share it
-        first = {(w, text.partition(": covered")[0]): (name, w, text) for name, w, text in reversed(sorted(out))}
+        first = {(w, text.partition(": covered")[0]): (name, w, text) for name, w, text in sorted(out, reverse=True)}
         return sorted(first.values(), key=lambda r: (r[1], r[0]))
 
     def _relevant(self, rule: Rule) -> Masks:

@@ -19,7 +19,7 @@ from triage.document.entries import (
 )
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
+from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry, needed
 from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
@@ -109,10 +109,10 @@ def _busiest(top: UnitEntry) -> str:
         return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
     known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
-        return f"{known}: only fewer bytes help; how many are needed is not known"
+        return f"{known}: only fewer bytes help; how many it needs is unknown"
     if of_dram >= HIGH:
-        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes are needed is not known"
-    return f"{known}; whether its work is needed is not known"
+        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes it needs is unknown"
+    return f"{known}; whether it needs that work is unknown"
 
 
 def pressed(top: UnitEntry | None) -> bool:
@@ -143,9 +143,7 @@ def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     if u is None or not pressed(u["top"]) or voice().item != "kernel":
         return ""
     name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
-    return (
-        f"State what it must move or compute to decide: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or =FLOP)."
-    )
+    return f"To decide, state its bytes per launch: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or FLOP)."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:
@@ -158,7 +156,7 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else _BY_TIMES
         if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
-            why = f"{level(top)}, need not known" if pressed(top) else f"no unit above {number(top['pct'], '%')}"
+            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no unit above {number(top['pct'], '%')}"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
