@@ -27,7 +27,7 @@ from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
-from triage.rendering.escape import clean, distinct, excerpt, short
+from triage.rendering.escape import clean, distinct, excerpt, nearest, short
 from triage.rendering.labels import HEADS
 
 
@@ -391,5 +391,5 @@ def sol(w: WorkloadEntry, most: int = 3) -> str:
 
 
 def path(w: WorkloadEntry, long: int = 80) -> str:
-    """Levels and name, shortened in the middle."""
-    return short(" / ".join([*w["path"], w["name"]]), long)
+    """Levels and name; of those that do not fit, the nearest."""
+    return nearest(w["path"], w["name"], long)
