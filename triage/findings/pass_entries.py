@@ -137,7 +137,7 @@ def _known(value: float | None, digits: int) -> float | None:
 
 def _counts(c: Capture, p: Pass, leaf: Indices, columns: _Columns) -> dict[str, float | None]:
     """Counts of a pass, None where unknown; draws and dispatches also from ranges that are one each."""
-    counts = {name: _sum(values, leaf, p, columns.own, c.parent) for name, values in columns.counts.items()}
+    counts = {name: _sum(values, leaf, p, columns.own, c) for name, values in columns.counts.items()}
     for name, kind in (("draws", "draw"), ("dispatches", "compute")):
         if counts[name] is None:
             counts[name] = _calls(c, leaf, kind)
@@ -155,7 +155,7 @@ def _pixels_per_primitive(
     return size if np.isfinite(size) else pixels / primitives
 
 
-def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, parent: Indices) -> float | None:
+def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, c: Capture) -> float | None:
     """Sum over the ranges of a pass; the marker's inclusive count where they have none; None where too little is known."""
     known = leaf[np.isfinite(values[leaf])]
     if len(known) and own[known].sum() >= (1 - MAX_UNMEASURED_SHARE) * own[leaf].sum():
@@ -164,9 +164,12 @@ def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, parent: Indices) -
         return None
     if not p.rest:
         return float(values[p.marker])
-    # what the wrapper states, without what the markers in it state
-    inside = values[parent == p.marker]
-    return max(0.0, float(values[p.marker] - np.nansum(inside))) if np.isfinite(inside).any() else None
+    # what the wrapper states, without what the markers in it state; unknown where one that takes time states nothing
+    inside = np.flatnonzero(c.parent == p.marker)
+    known = np.isfinite(values[inside])
+    if not known.any() or (c.duration_ns[inside[~known]] > 0).any():
+        return None
+    return float(values[p.marker] - values[inside[known]].sum()) or None
 
 
 def _calls(c: Capture, leaf: Indices, kind: str) -> float | None:
