@@ -65,7 +65,8 @@ def everywhere(path: str, full: bool) -> Iterator[str]:
     for form in ("terminal", "markdown", "jira", "html"):
         if words(s["headline"]) not in plain[form]:
             yield f"{form}: another headline"
-        alone = form == "terminal" and [v["verdict"] for v in s["verdicts"]] == ["not-diagnosed"]  # its line says it
+        # what stands on top says it
+        alone = form in ("terminal", "html") and [v["verdict"] for v in s["verdicts"]] == ["not-diagnosed"]
         for v in s["verdicts"] if not alone else ():
             figure = f"{phrases.verdict(v['verdict']).lower()} {phrases.time(v['ns'])} ({percent(v['share'])})"
             if words(figure) not in plain[form].lower():

@@ -136,8 +136,8 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
         assert len(body.splitlines()) <= 40
         assert body.startswith(f"# {t['title']}\n\n") and "**Owner, budget:** not set" in body
         assert len(t["title"]) <= 80
-        # what a fix is told to measure first is a try as well
-        assert "**Try:**" in body or ("**Fix:**" in body and not t["title"].startswith("Suspected "))
+        label = "Try" if t["title"].startswith("Suspected ") else "Fix"
+        assert f"**{label}:**" in body or "**Investigate:**" in body
         for part in ("**Saves:**", "**In:**", "**Verify:**", "| Marker |", "<details>"):
             assert part in body
         evidence = json.loads(

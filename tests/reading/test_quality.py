@@ -81,3 +81,15 @@ def test_the_resource_without_room_holds_the_one_group_that_ran(registers: float
     quality.check(table)
     np.testing.assert_equal(table.columns["occupancy.limit_shared"].values, [held])
     assert np.isnan(table.columns["occupancy.theoretical"].values).all()
+
+
+@pytest.mark.parametrize(("clocks", "said"), [((6.72e9, 7.72e9), True), ((7.5e9, 7.72e9), False)])
+def test_launches_at_two_memory_clocks_are_told(clocks: tuple[float, float], said: bool) -> None:
+    columns = {
+        "gpu.time": Column(np.array([2e5, 2e5, 3e3]), "time"),
+        # the last launch is too short to time its clock
+        "vram.frequency": Column(np.array([*clocks, 1e9]), "clock"),
+    }
+    table = Table("test", [], np.array(["a", "a", "b"], dtype=object), columns)
+    found = [q.message for q in quality.check(table) if q.check == "memory-clocks"]
+    assert [("6.72 GHz" in m and "15 %" in m) for m in found] == [True] * said

@@ -13,6 +13,7 @@ import numpy as np
 from triage.capture.arrays import Facts, Floats
 from triage.capture.capture import Capture
 from triage.ground.kernel_names import kernel
+from triage.ground.phrasing import plural
 from triage.ground.units import show
 
 # the second version of Dao's library: the first names its kernels fmha_*, the third FlashAttnFwdSm90
@@ -40,7 +41,9 @@ def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
     for metric, test in tests(capture).items():
         mine = np.flatnonzero([bool(test(n)) for n in names])
         longest = mine[np.argsort(-time[mine], kind="stable")[:2]]
-        text = "; ".join(f"{kernel(names[i])}: {show(float(time[i]), 'ns')} in {calls[i]:,.0f}" for i in longest)
+        text = "; ".join(
+            f"{kernel(names[i])}: {show(float(time[i]), 'ns')} in {plural(round(calls[i]), 'launch')}" for i in longest
+        )
         out[metric] = (min(float(time[mine].sum() / frame_ns), 1.0), text or "no such kernel")
         if metric == "operators.elementwise":
             out["operators.elementwise_calls"] = (float(calls[mine].sum()), text)

@@ -32,7 +32,7 @@ from triage.diagnosis.operator_roofs import (
 from triage.diagnosis.tile_waste import tiling
 from triage.ground.kernel_names import kernel
 from triage.ground.method import LOW_INTENSITY
-from triage.ground.phrasing import first_of, percent, whole_percent
+from triage.ground.phrasing import first_of, percent, plural, whole_percent
 from triage.ground.units import show
 
 # heuristic: a hundred launches' time; what an operator takes less cannot be separated from its launch
@@ -339,7 +339,8 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
-        f"{_title(o)}: {show(float(o.ns), 'ns')} in {o.calls:,}" for o in sorted(operators, key=lambda o: -o.all_ns)
+        f"{_title(o)}: {show(float(o.ns), 'ns')} in {plural(o.calls, 'call')}"
+        for o in sorted(operators, key=lambda o: -o.all_ns)
     ]
     return first_of(shown, 3, "; ", "; ") or "none"
 

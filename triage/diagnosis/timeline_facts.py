@@ -162,20 +162,20 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
 
 
 def _batches(t: Timeline) -> str:
-    """`4 batches of 123 ms, of which one worker hides 113 ms; in resize.py(7): zoom 87 % of it`: of the device that waits most."""
+    """`4 batches of 123 ms; one worker can hide 113 ms of each at the device's pace now; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
     d = max(t.devices, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
     text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}"
     if d.loading_own_ns:
-        text += f", of which one worker hides {show(d.loading_hidden_ns / d.batches, 'ns')} at the device's pace now"
-    return f"{text}; in {t.loading_in[0]} {percent(t.loading_in[1])} of it" if t.loading_in else text
+        text += f"; one worker can hide {show(d.loading_hidden_ns / d.batches, 'ns')} of each at the device's pace now"
+    return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:
-    """`in “MPI_Recv” 120 ms, “MPI_Send” 53.6 ms`: of the device with most of it; "" where the program marked nothing."""
+    """`120 ms in “MPI_Recv”, 53.6 ms in “MPI_Send”`: of the device with most of it; "" where the program marked nothing."""
     most = max((d.doing for d in devices), key=lambda found: sum(ns for _, ns in found))
-    return "in " + ", ".join(f"“{name[:60]}” {show(float(ns), 'ns')}" for name, ns in most) if most else ""
+    return ", ".join(f"{show(float(ns), 'ns')} in “{name[:60]}”" for name, ns in most) if most else ""
 
 
 def _ranks(t: Timeline) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triage.document.bundle import column
 from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
-from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, undiagnosed_time
+from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, needed, undiagnosed_time
 from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
@@ -111,7 +111,7 @@ def _without_items(doc: Result) -> str:
         top = dark["top"] if dark else None
         if not dark or not top or dark["count"] > 1 or (top["pct"] or 0.0) < 100 * HIGH:
             return "Not diagnosed"
-        return f"{localize(top['unit'])} at {top['pct']:.1f} % of peak, need not known"
+        return f"{localize(top['unit'])} at {top['pct']:.1f} % of peak; {needed(top)} unknown"
     if 2 * (doc["frame"]["time_by_verdict"]["at-limit"] or 0.0) < (doc["frame"]["duration_ns"] or 0.0):
         return "Idle time not diagnosed" if _dark(doc) else "Nothing significant found"
     findings = WorkloadsByTime(doc, {}).best_findings()

@@ -89,6 +89,11 @@ def unjudged(frame: FrameEntry, dark: UndiagnosedEntry | None) -> UnjudgedEntry 
     return {"ns": ns, "share": ns / total, "top": dark["top"], "collect": dark["collect"], "names": dark["names"]}
 
 
+def needed(top: UnitEntry) -> str:
+    """What is not known of a unit at its peak: `needed bytes` of DRAM, else `needed work`."""
+    return "needed bytes" if top["unit"] == "VRAM" else "needed work"
+
+
 def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     """All time that is not diagnosed, however little, with the largest workloads of it; None where all is diagnosed."""
     frame = doc["frame"]

@@ -90,10 +90,12 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
     read, written = counts["read_bytes"], counts["written_bytes"]
     moved = None if read is None or written is None else read + written
     saved = part.leaders.likely[rows] * own[rows]
-    lead = _lead(part.leaders.cause[rows], saved)
-    lead = part.placed(p.marker) if lead < 0 and not p.rest else lead
+    lead, total, won = _lead(part.leaders.cause[rows], saved), c.frame_ns, float(saved.sum())
+    root = -1 if p.rest else part.placed(p.marker)
+    if root >= 0:  # a cause of the pass itself, where it saves more than those of its ranges
+        whole = float(part.wholes[p.marker].causes.rows[root].likely[0]) * total
+        lead, won = (root, whole) if whole >= won else (lead, won)
     cause = d.cause_index.names[lead] if lead >= 0 else None
-    total = c.frame_ns
     return {
         "capture": c.input.path,
         "name": p.levels[-1] if p.levels else "",
@@ -125,7 +127,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": cause,
         "title": None if cause is None else localize(d.book.cause(cause).title),
-        "saved_ns": number(float(saved.sum()), 1),
+        "saved_ns": number(won, 1),
     }
 
 
@@ -135,7 +137,7 @@ def _known(value: float | None, digits: int) -> float | None:
 
 def _counts(c: Capture, p: Pass, leaf: Indices, columns: _Columns) -> dict[str, float | None]:
     """Counts of a pass, None where unknown; draws and dispatches also from ranges that are one each."""
-    counts = {name: _sum(values, leaf, p, columns.own, c.parent) for name, values in columns.counts.items()}
+    counts = {name: _sum(values, leaf, p, columns.own, c) for name, values in columns.counts.items()}
     for name, kind in (("draws", "draw"), ("dispatches", "compute")):
         if counts[name] is None:
             counts[name] = _calls(c, leaf, kind)
@@ -153,7 +155,7 @@ def _pixels_per_primitive(
     return size if np.isfinite(size) else pixels / primitives
 
 
-def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, parent: Indices) -> float | None:
+def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, c: Capture) -> float | None:
     """Sum over the ranges of a pass; the marker's inclusive count where they have none; None where too little is known."""
     known = leaf[np.isfinite(values[leaf])]
     if len(known) and own[known].sum() >= (1 - MAX_UNMEASURED_SHARE) * own[leaf].sum():
@@ -162,9 +164,12 @@ def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, parent: Indices) -
         return None
     if not p.rest:
         return float(values[p.marker])
-    # what the wrapper states, without what the markers in it state
-    inside = values[parent == p.marker]
-    return max(0.0, float(values[p.marker] - np.nansum(inside))) if np.isfinite(inside).any() else None
+    # what the wrapper states, without what the markers in it state; unknown where one that takes time states nothing
+    inside = np.flatnonzero(c.parent == p.marker)
+    known = np.isfinite(values[inside])
+    if not known.any() or (c.duration_ns[inside[~known]] > 0).any():
+        return None
+    return float(values[p.marker] - values[inside[known]].sum()) or None
 
 
 def _calls(c: Capture, leaf: Indices, kind: str) -> float | None:

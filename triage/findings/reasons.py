@@ -68,8 +68,9 @@ class Reasons:
                 out += [(rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in where]
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))
-        # two causes that overrule a third may rest on one finding
-        return sorted(dict.fromkeys(out), key=lambda r: (r[1], r[0]))
+        # one reason is enough for a title, whichever rules share it
+        first = {(w, text.partition(": covered")[0]): (name, w, text) for name, w, text in sorted(out, reverse=True)}
+        return sorted(first.values(), key=lambda r: (r[1], r[0]))
 
     def _relevant(self, rule: Rule) -> Masks:
         """Mask of workloads where no premise of the rule is false; elsewhere its cause needs no excluding."""
@@ -97,7 +98,9 @@ class Reasons:
             return f"{localize(rule.title)}: covered by {by}"
         other = rules[index]
         reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else localize(other.title)
-        return f"{localize(rule.title)}: covered by {other.id}: {lower_first(reason).removesuffix('.')}"
+        # a derived fact is in no list of findings: its number would lead nowhere
+        found = "" if other.is_concept else f"{other.id}: "
+        return f"{localize(rule.title)}: covered by {found}{lower_first(reason).removesuffix('.')}"
 
     def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
         """`Divergence: VALU active lanes 100 %, not below 75 %`: the first comparison that failed.

@@ -28,6 +28,9 @@ RESET_NS = (
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 OWN = 0.1  # of device time, from which on the profiler is part of what it shows
+SAME_CLOCK = (
+    1.1  # heuristic: of the lowest memory clock; what differs more moves the times of memory-bound work as much
+)
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
 MANY_LAUNCHES, MANY_KERNELS = 50, 5  # from which on one value of a measured share in all of them is no measurement
 SET_BY_LAUNCH = ("launch.", "occupancy.", "device.", "registers")  # and not measured
@@ -38,7 +41,16 @@ def check(table: Table, work: str = "") -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns. work: what its dialect tells."""
     # Absurd figures first: one of them would make every maximum below meaningless.
     found = _too_long(table) if work == "graphics" else []
-    for test in (_impossible, _no_room, _zero_stalls, _constant, _no_time, _short_ranges, _locked_clock):
+    for test in (
+        _impossible,
+        _no_room,
+        _zero_stalls,
+        _constant,
+        _no_time,
+        _short_ranges,
+        _locked_clock,
+        _memory_clocks,
+    ):
         found += test(table)
     return found
 
@@ -225,6 +237,24 @@ def _short_ranges(table: Table) -> list[Quality]:
 def _counts(table: Table) -> bool:
     """True where some column is a counter: times, calls and launch shapes are none, and no start-up falsifies them."""
     return any(not m.startswith(("gpu.time", "frame.", "launch.", "device.")) for m in table.columns)
+
+
+def _memory_clocks(table: Table) -> list[Quality]:
+    """Launches that are long enough to time their memory clock, and ran at different ones."""
+    if not {"gpu.time", "vram.frequency"} <= table.columns.keys():
+        return []
+    clock = table.columns["vram.frequency"].values[table.columns["gpu.time"].values >= TINY_NS]
+    clock = clock[clock > 0]
+    if not len(clock) or clock.max() <= SAME_CLOCK * clock.min():
+        return []
+    low, high = float(clock.min()), float(clock.max())
+    return [
+        Quality(
+            "memory-clocks",
+            f"memory clock {show(low, 'hz')} in some launches, {show(high, 'hz')} in others: at equal % of peak the "
+            f"former take up to {percent(high / low - 1)} longer; lock the clocks before times are compared",
+        )
+    ]
 
 
 def _locked_clock(table: Table) -> list[Quality]:

@@ -49,6 +49,20 @@ def short(text: object, most: int = 60) -> str:
     return excerpt(levels + slash + name, most)
 
 
+def nearest(levels: Sequence[str], name: str, most: int) -> str:
+    """A name with as many levels above it as fit, nearest first: `… / GBuffer / DrawIndexed(36)`."""
+    out = short(name, most)
+    for i, level in enumerate(reversed(levels)):
+        longer = f"{clean(level)} / {out}"
+        if len(longer) > most - (len(_MORE) if i + 1 < len(levels) else 0):
+            return f"{_MORE}{out}" if len(out) <= most - len(_MORE) else out
+        out = longer
+    return out
+
+
+_MORE = "… / "  # levels that do not fit
+
+
 def excerpt(text: object, most: int) -> str:
     """Cleaned and cut to `most` characters in the middle: prose, which `short` would take for the name that stands in it."""
     line = clean(text)

@@ -30,8 +30,8 @@ def count(value: float | None) -> str:
 
 
 def _drawn(p: PassEntry, value: float | None) -> str:
-    """A count of what draws make; "" for the 0 of a pass of dispatches alone."""
-    return "" if not value and p["dispatches"] and not p["draws"] else count(value)
+    """A count of what draws make; "" for the 0 of a pass without draws."""
+    return "" if not value and not p["draws"] else count(value)
 
 
 def _ratio(value: float | None) -> str:

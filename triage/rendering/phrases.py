@@ -19,7 +19,7 @@ from triage.document.entries import (
 )
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry
+from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry, needed
 from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
@@ -27,7 +27,7 @@ from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
-from triage.rendering.escape import clean, distinct, excerpt, short
+from triage.rendering.escape import clean, distinct, excerpt, nearest, short
 from triage.rendering.labels import HEADS
 
 
@@ -93,28 +93,30 @@ def unjudged(s: Summary) -> str:
         return ""
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
     what += ", counters missing." if u["collect"] else "." if u["top"] else f", {_BY_TIMES}."
-    if u["top"] and (_pressed(u["top"]) or not u["collect"]):
+    if u["top"] and (pressed(u["top"]) or not u["collect"]):
         what += f" {_busiest(u['top'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
-def _level(top: UnitEntry) -> str:
+def level(top: UnitEntry) -> str:
+    """`DRAM at 96.7 %`."""
     return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
 
 
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
-    if not _pressed(top):
+    if not pressed(top):
         return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    known, of_dram = f"{_level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
-        return f"{known}: only fewer bytes help; how many are needed is not known"
+        return f"{known}: only fewer bytes help; how many it needs is unknown"
     if of_dram >= HIGH:
-        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes are needed is not known"
-    return f"{known}; whether its work is needed is not known"
+        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes it needs is unknown"
+    return f"{known}; whether it needs that work is unknown"
 
 
-def _pressed(top: UnitEntry | None) -> bool:
+def pressed(top: UnitEntry | None) -> bool:
+    """True for a unit close enough to its peak to be what limits."""
     return top is not None and (top["pct"] or 0.0) >= MIN_PRESSURE
 
 
@@ -126,7 +128,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else _BY_TIMES
-        if u["top"] and (_pressed(u["top"]) or not u["collect"]):
+        if u["top"] and (pressed(u["top"]) or not u["collect"]):
             why = _busiest(u["top"])
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
@@ -138,12 +140,10 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
 
 def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
     """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
-    if u is None or not _pressed(u["top"]) or voice().item != "kernel":
+    if u is None or not pressed(u["top"]) or voice().item != "kernel":
         return ""
     name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
-    return (
-        f"State what it must move or compute to decide: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or =FLOP)."
-    )
+    return f"To decide, state its bytes per launch: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or FLOP)."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:
@@ -155,8 +155,8 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
     elif dark["count"] and not reason:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else _BY_TIMES
-        if (top := dark["top"]) and (_pressed(top) or not dark["collect"]):
-            why = f"{_level(top)}, need not known" if _pressed(top) else f"no unit above {number(top['pct'], '%')}"
+        if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
+            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no unit above {number(top['pct'], '%')}"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
@@ -391,5 +391,5 @@ def sol(w: WorkloadEntry, most: int = 3) -> str:
 
 
 def path(w: WorkloadEntry, long: int = 80) -> str:
-    """Levels and name, shortened in the middle."""
-    return short(" / ".join([*w["path"], w["name"]]), long)
+    """Levels and name; of those that do not fit, the nearest."""
+    return nearest(w["path"], w["name"], long)

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from triage.document import summary
 from triage.document.bundle import Bundle, ById, Ways, whole_capture
 from triage.document.entries import RuledOutEntry
+from triage.document.time_shares import needed
 from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import phrasing, units
@@ -185,6 +186,9 @@ class Phrases:
     where = staticmethod(phrases.where)
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
+    pressed = staticmethod(phrases.pressed)
+    level = staticmethod(phrases.level)
+    needed = staticmethod(needed)
     advised = staticmethod(advised)
     saves = staticmethod(phrases.saves)
     back = staticmethod(phrases.back)

@@ -215,9 +215,9 @@ class _Page:
     def _labelled(self, word: str, text: str, style: str = "") -> None:
         """A paragraph with a label in front."""
         grid = Table.grid(padding=0)
-        width = max(8, len(word) + 5)
-        grid.add_column(width=width)
-        grid.add_column(width=self.wide - width, overflow="fold")
+        lead = max(8, len(word) + 5)
+        grid.add_column(width=lead)
+        grid.add_column(width=self.wide - lead, overflow="fold")
         grid.add_row(Text(f"    {word}", "bold"), Text(text, style))
         self.console.print(grid)
 

@@ -31,7 +31,7 @@ def sentences(doc: Comparison) -> list[str]:
     rate = doc["work"]["per_iteration"]
     if frame["speedup"] is None and rate:  # a log of frame times: no times of the GPU
         return [
-            f"Per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}; no GPU durations to compare."
+            f"{times(rate['judged'])} per {_iteration(rate)}: {change(rate['judged'])}; no GPU durations to compare."
         ]
     if frame["speedup"] is None:
         return [f"{plural(doc['totals']['pairs'], f'matched {noun(doc)}')}, no durations to compare."]
@@ -96,7 +96,7 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
     each = f"per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f"per {unit} {signed(per)}{how}"
     out = [text, each]
     if rate := work["per_iteration"]:
-        out.insert(0, f"per {_iteration(rate)} {times(rate['judged'])}: {change(rate['judged'])}{why}")
+        out.insert(0, f"{times(rate['judged'])} per {_iteration(rate)}: {change(rate['judged'])}{why}")
     else:
         out.reverse()
     rows = {r["what"]: r for r in doc["timeline"]}

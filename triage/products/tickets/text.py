@@ -15,7 +15,7 @@ from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
 from triage.rendering import code_places, declared, phrases, templates
 from triage.rendering.advice_labels import advised
-from triage.rendering.escape import clean, jira, markdown, short
+from triage.rendering.escape import jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
 MAX_TITLE_CHARS = 80  # what a board or a list of tickets shows of a title
@@ -130,16 +130,7 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
 
 
 def _name(w: WorkloadEntry | None) -> str:
-    """Name with its arguments and as many levels above it as a line holds, nearest first: `… / GBuffer / DrawIndexed(36)`."""
-    if w is None:
-        return WHOLE
-    out = short(w["name"], MAX_PLACE_CHARS)
-    for i, level in enumerate(reversed(w["path"])):
-        longer = f"{clean(level)} / {out}"
-        if len(longer) > MAX_PLACE_CHARS - (4 if i + 1 < len(w["path"]) else 0):
-            return f"… / {out}" if len(out) <= MAX_PLACE_CHARS - 4 else out
-        out = longer
-    return out
+    return WHOLE if w is None else phrases.path(w, MAX_PLACE_CHARS)
 
 
 def _rows(evidence: Sequence[FindingEntry], by_id: ById, total_ns: float | None, most: int) -> list[dict[str, Any]]:

@@ -76,7 +76,10 @@ def read(source: Source, options: Options) -> Table:
 
 def _records(run: Record) -> list[Record]:
     """Dispatches: with counters where they were collected, which a trace beside them repeats."""
-    counted = [{**r.get("dispatch_data", {}), "counted": r} for r in run.get("callback_records", {}).get("counter_collection", [])]
+    counted = [
+        {**r.get("dispatch_data", {}), "counted": r}
+        for r in run.get("callback_records", {}).get("counter_collection", [])
+    ]
     return counted or list(run["buffer_records"]["kernel_dispatch"])
 
 
