@@ -7,6 +7,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
+from triage.reading.pass_tree import CALL
 
 MINOR = 0.02  # heuristic: two captures of one build differ by half of it, which is more than a fix of such a pass saves
 MINOR_TOGETHER = 0.10  # heuristic: of the frame; many short passes are work like few long ones
@@ -41,5 +42,6 @@ def _shares(capture: Capture) -> Floats | None:
     out = np.array(capture.self_ns / capture.frame_ns)
     out[~(out > 0)] = 1.0  # of unknown length: not known to be short
     for p in capture.passes:
-        out[p.rows] = np.fmax(out[p.rows], p.time_ns / capture.frame_ns)
+        calls = np.array([i for i in p.rows if CALL.match(str(capture.names[i]))], dtype=np.int64)
+        out[calls] = np.fmax(out[calls], p.time_ns / capture.frame_ns)
     return out

@@ -146,8 +146,10 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         quality=wide.quality,
         unmapped=unmapped,
     )
+    waits = np.array([barriers.is_barrier(str(n)) for n in names[rows]], dtype=bool)  # they take time and do no work
     for metric, (i, header, unit) in found.items():
-        markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
+        values = wide.numbers[i][rows]
+        markers.column(table, metric, values if metric == "gpu.time" else np.where(waits, np.nan, values), i, header, unit)
     above = np.zeros(count, dtype=bool)  # markers: their barriers are those of the calls below
     above[parent[parent >= 0]] = True
     found_barriers = barriers.before(names, keep & ~above)
