@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
+from triage.diagnosis.minor_passes import pass_shares
 from triage.ground.limiters import CLASSES, CONFIDENCE
 from triage.inference.rule_context import gpu_facts
 from triage.rulebook.packs import Rulebook
@@ -30,6 +31,8 @@ Fired: TypeAlias = tuple[int, Indices, tuple[Floats, Floats, Floats]]
 COMPARABLE = 0.5  # heuristic: part of the consequence's saving that the explaining cause must have itself
 MIN_SAVING_SHARE = 0.02  # heuristic: two captures of one build differ by half of this
 MIN_SUSPECT_SHARE = 0.05  # heuristic: a rate that explains less names nothing: single-pass copies show that much
+# heuristic: two captures of one build differ by a hundredth of the frame; a suspect worth half of that cannot be checked
+MIN_FRAME_SHARE = {False: 0.002, True: 0.005}  # of the frame, by whether the cause is a suspect: what a pass must save
 MAX_CHAIN = 4  # causes
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
 # whose fix was measured; the bound or the middle of the interval did worse.
@@ -92,7 +95,7 @@ class CauseIndex:
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
         of_frame = gpu_facts(view).get("work") == "graphics"
-        table = CauseTable(view.size, self.is_limit & of_frame, of_frame)
+        table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
             if cause < 0:
@@ -119,7 +122,11 @@ class CauseIndex:
 
         A suspect goes before a fix only where its likely saving is three times as large, or more.
         """
-        rivals = {cause: self.may_lead(row) for cause, row in table.rows.items() if not self.verdict[cause]}
+        rivals = {
+            cause: self.may_lead(row, shares=table.shares)
+            for cause, row in table.rows.items()
+            if not self.verdict[cause]
+        }
         fixes, suspects = (self._best(table, rivals, size, suspect) for suspect in (False, True))
         ahead = (suspects.cause >= 0) & (suspects.likely > (1 - EPSILON) * SUSPECT_FACTOR * fixes.likely)
         fixes.put_where(ahead, suspects)
@@ -127,10 +134,16 @@ class CauseIndex:
         fixes.low[passing] = fixes.likely[passing] = fixes.bound[passing] = 0.0
         return fixes
 
-    def may_lead(self, row: Row, at: slice = slice(None)) -> Masks:
-        """Mask of workloads, or of some, where a cause is a root that saves enough to be named."""
-        least = np.where(self.is_suspect[row.rule[at]], MIN_SUSPECT_SHARE, MIN_SAVING_SHARE)
-        return row.root(at) & (row.likely[at] >= least)
+    def may_lead(self, row: Row, at: slice = slice(None), shares: Floats | None = None) -> Masks:
+        """Mask of workloads, or of some, where a cause is a root that saves enough to be named.
+
+        shares: of the frame, what the passes around the workloads take.
+        """
+        suspect = self.is_suspect[row.rule[at]]
+        enough = row.likely[at] >= np.where(suspect, MIN_SUSPECT_SHARE, MIN_SAVING_SHARE)
+        if shares is not None:
+            enough &= row.likely[at] * shares[at] >= np.where(suspect, MIN_FRAME_SHARE[True], MIN_FRAME_SHARE[False])
+        return row.root(at) & enough
 
     def _best(self, table: CauseTable, rivals: Mapping[int, Masks], size: int, suspect: bool) -> Leaders:
         """The best root of each workload among the fixes, or among the suspects. rivals: where each cause may lead."""
@@ -177,10 +190,13 @@ class Row:
 
 
 class CauseTable:
-    """All causes that fired on the workloads of a view, by their number. limits: rules that state a busy unit alone."""
+    """All causes that fired on the workloads of a view, by their number. limits: rules that state a busy unit alone.
 
-    def __init__(self, size: int, limits: Masks, of_frame: bool) -> None:
-        self.size, self.limits, self.of_frame = size, limits, of_frame
+    shares: of the frame, what the passes around the workloads take; None where it is unknown.
+    """
+
+    def __init__(self, size: int, limits: Masks, of_frame: bool, shares: Floats | None = None) -> None:
+        self.size, self.limits, self.of_frame, self.shares = size, limits, of_frame, shares
         self.rows: dict[int, Row] = {}
 
     def enter(

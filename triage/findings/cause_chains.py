@@ -50,7 +50,7 @@ class Causes:
         i = 0 if whole else self.place[part.number][workload]
         at, by = slice(i, i + 1), int(row.by[i])
         # a frame has hundreds of passes: what is too little to be named is no root there
-        leads = self.d.cause_index.may_lead(row, at) if known.of_frame and not whole else row.root(at)
+        leads = self.d.cause_index.may_lead(row, at, known.shares) if known.of_frame and not whole else row.root(at)
         return bool(leads[0]) and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:

@@ -94,11 +94,14 @@ def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]
     """Headers with all that they may mean. taken: columns about the rows. mapping: header -> metric, by the user."""
     mapped = {schema.normal(header): metric for header, metric in mapping.items()}
     counted = gpa_names.METRICS if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
-    return [_header(i, text, mapped, counted) for i, text in enumerate(texts) if text and i not in taken]
+    beside = {schema.normal(text) for text in texts}
+    return [_header(i, text, mapped, counted, beside) for i, text in enumerate(texts) if text and i not in taken]
 
 
-def _header(place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str]) -> Header:
-    """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere."""
+def _header(
+    place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str], beside: Collection[str]
+) -> Header:
+    """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere. beside: all headers."""
     if to := mapped.get(schema.normal(text)):
         metric, unit = schema.target(to)
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
@@ -112,6 +115,10 @@ def _header(place: int, text: str, mapped: Mapping[str, str], counted: Mapping[s
         named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
         return Header(place, text, named, (named,), staged=bool(counter))
     if _is_doubtful(named):
+        spelled = schema.normal(text)
+        if spelled.endswith("cycles") and spelled.removesuffix("cycles").rstrip() in beside:
+            named_so = worded(place, text, named, counter)  # `MemUnitBusyCycles` beside `MemUnitBusy`: no share
+            return replace(named_so, options=tuple(r for r in named_so.options if not _is_share(r)) or (NOTHING,))
         return worded(place, text, named, counter)
     return Header(place, text, named, (named,), staged=bool(counter))
 
@@ -135,6 +142,10 @@ def _is_doubtful(named: Reading) -> bool:
     """True for no metric, an unknown unit, or a share of a metric that is none: `SM Occupancy [%]` counts no warps."""
     metric, unit = named.metric, named.unit
     return not metric or is_unknown_unit(unit) or (unit in ("%", "ratio") and schema.get(metric).unit != "ratio")
+
+
+def _is_share(reading: Reading) -> bool:
+    return bool(reading.metric) and schema.get(reading.metric).unit == "ratio"
 
 
 def is_unknown_unit(unit: str) -> bool:

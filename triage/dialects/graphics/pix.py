@@ -146,8 +146,15 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         quality=wide.quality,
         unmapped=unmapped,
     )
+    # barriers take time; most do no work, others decompress
+    waits = np.array([barriers.is_barrier(str(n)) for n in names[rows]], dtype=bool)
+    for metric, (i, _, _) in found.items():
+        waits &= (metric == "gpu.time") | ~(wide.numbers[i][rows] > 0)
     for metric, (i, header, unit) in found.items():
-        markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
+        values = wide.numbers[i][rows]
+        markers.column(
+            table, metric, values if metric == "gpu.time" else np.where(waits, np.nan, values), i, header, unit
+        )
     above = np.zeros(count, dtype=bool)  # markers: their barriers are those of the calls below
     above[parent[parent >= 0]] = True
     found_barriers = barriers.before(names, keep & ~above)
