@@ -62,7 +62,7 @@ def test_one_draw_cannot_drain_itself(tmp_path: Path, kind: str, count: str, dra
 @pytest.mark.parametrize(
     ("sample", "causes"),
     [
-        ("mali", ["", "texture-queue", "vram-bandwidth", "lsu-pressure", "", ""]),
+        ("mali", ["fp32-bound", "texture-queue", "vram-bandwidth", "lsu-pressure", "", ""]),
         ("adreno", ["texture-queue", "memory-latency", "vram-bandwidth", "", ""]),
     ],
 )

@@ -28,7 +28,9 @@ def test_needles_change_no_answer(pattern: re.Pattern[str], data: st.DataObject)
     hit = st.from_regex(pattern)
     names = data.draw(st.lists(st.one_of(NAMES, hit, hit.map(str.upper)), max_size=6))
     column = np.array([*names, None], dtype=object)[:-1]
-    view = SimpleNamespace(capture=SimpleNamespace(names=column), rows=slice(None), size=len(names))
+    view = SimpleNamespace(
+        capture=SimpleNamespace(names=column), rows=slice(None), size=len(names), once=lambda _, make: make()
+    )
     found = compute_work._named(cast(View, view), pattern)
     assert found.tolist() == [float(bool(pattern.search(n[:2000]))) for n in names]
 
@@ -40,6 +42,8 @@ def test_what_names_have_alike_changes_no_owner(pattern: Pattern, data: st.DataO
     hit = st.from_regex(re.compile(pattern.regex.pattern, re.ASCII))
     names = [pattern.example, *data.draw(st.lists(st.one_of(NAMES, hit), max_size=4))]
     column = np.array([*names, None], dtype=object)[:-1]
-    view = SimpleNamespace(capture=SimpleNamespace(names=column), rows=slice(None), size=len(names))
+    view = SimpleNamespace(
+        capture=SimpleNamespace(names=column), rows=slice(None), size=len(names), once=lambda _, make: make()
+    )
     found = compute_work._owned(cast(View, view), lambda _: True)
     assert found.tolist() == [float(owner_of(n) is not None) for n in names]

@@ -164,7 +164,8 @@ def test_time_that_was_not_judged_is_said_first() -> None:
 
 
 def test_little_that_was_not_judged_is_not_worth_a_line() -> None:
-    d = triage.diagnose(SAMPLES / "gpu-trace" / "demo_frame")
+    d = triage.diagnose(SAMPLES / "nvperf" / "nvperf_metrics.csv")
+    assert d.bundle.frame["time_by_verdict"]["not-diagnosed"]
     assert summarise(d.bundle)["unjudged"] is None
     assert "Not diagnosed" not in text(d, "markdown")
 

@@ -217,9 +217,7 @@ def test_every_row_of_a_sample_is_in_one_workload_and_its_time_is_known_or_remar
         ({"sm.throughput": 0.3, "pipe_elapsed.fma": 0.6}, {"sm.throughput", "pipe_elapsed.fma"}),
         ({"sm.active_warps": 0.0, "sm.throughput": 0.5}, {"sm.active_warps", "sm.throughput"}),
         ({"sm.active_warps": 0.0, "sm.throughput": 0.004}, set()),
-        ({"l2.throughput": 0.0, "l2.hit_rate": 0.8}, {"l2.throughput", "l2.hit_rate"}),
         ({"occupancy.theoretical": 0.0, "sm.occupancy": 0.3}, set()),  # remarked as a failed calculation of the tool
-        ({"sm.throughput": 0.5, "sm.throughput_active": 0.6, "sm.active": 0.98}, {"sm.throughput", "sm.throughput_active", "sm.active"}),
         ({"warp.cycles_per_issue": 4.0, "warp.issued_per_scheduler": 0.5, "warp.active_per_scheduler": 12.0}, {"warp.cycles_per_issue", "warp.issued_per_scheduler", "warp.active_per_scheduler"}),
         ({"warp.cycles_per_issue": 16.0, "warp.issued_per_scheduler": 0.5, "warp.active_per_scheduler": 8.0}, set()),
     ],

@@ -73,7 +73,9 @@ def test_hostile_names_break_no_format(fmt: str, full: bool, nasty: str) -> None
     assert "\x1b" not in out and "\x07" not in out
     if fmt != "json":  # a data format keeps what it was given, escaped
         assert "\u202e" not in out
-    assert "49" not in out or "{{ 7*7 }}" in out or "7*7" in out  # a name is never evaluated as a template
+    assert (
+        not re.search(r"(?<![0-9a-f])49(?![0-9a-f])", out) or "{{ 7*7 }}" in out or "7*7" in out
+    )  # a name is never evaluated as a template
 
 
 def tables(markdown: str) -> list[list[int]]:

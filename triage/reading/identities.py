@@ -122,12 +122,6 @@ IDENTITIES = (
         "the issue rates with and without idle time differ by another share than SM active",
     ),
     Identity(
-        ("sm.throughput", "sm.throughput_active", "sm.active"),
-        lambda elapsed, active, share: elapsed / (active * share),
-        0.1,
-        "the throughputs with and without idle time differ by another share than SM active",
-    ),
-    Identity(
         ("warp.cycles_per_issue", "warp.issued_per_scheduler", "warp.active_per_scheduler"),
         lambda cycles, issued, active: _factor(cycles * issued / active, 0.5, 3),
         0.5,

@@ -187,7 +187,7 @@ class Phrases:
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
     pressed = staticmethod(phrases.pressed)
-    level = staticmethod(phrases.level)
+    unit = staticmethod(localize)
     needed = staticmethod(needed)
     advised = staticmethod(advised)
     saves = staticmethod(phrases.saves)

@@ -27,7 +27,7 @@ def test_json_of_rocprofv3_holds_dispatches_counters_and_sizes() -> None:
     check_provenance(t)
 
 
-@pytest.mark.parametrize("damage", ["callback_records", "kernel_symbols"])
+@pytest.mark.parametrize("damage", ["buffer_records", "kernel_symbols"])
 def test_damaged_json_is_one_line(damage: str, tmp_path: Path) -> None:
     document = json.loads(JSON.read_text())
     document["rocprofiler-sdk-tool"][0].pop(damage)
