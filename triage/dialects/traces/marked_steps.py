@@ -49,8 +49,8 @@ def _batch(name: str) -> str:
     if (found := _VLLM_BATCH_RE.search(name)) is not None:
         context, generation = (int(n) for n in found.groups())
         return "mixed" if context and generation else "prefill" if context else "decode"
-    told = _SGLANG_RE.fullmatch(name)
-    return _SGLANG_BATCHES.get(told[1], "") if told else ""
+    batch = _SGLANG_RE.fullmatch(name)
+    return _SGLANG_BATCHES.get(batch[1], "") if batch else ""
 
 
 def _phased(phases: list[tuple[Step, int]]) -> list[Step]:

@@ -75,7 +75,7 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(f"{o.name[:60]}: {', '.join(rates)} by the work that its scope states")
     table.arch, table.device = _gpu(whole)
     if table.device:
-        table.notes.append(f"GPU told by its SMs, bus width and memory clock: {table.device}")
+        table.notes.append(f"GPU known by its SMs, bus width and memory clock: {table.device}")
     table.collectable = frozenset()
     table.collect = _collect
     return table
@@ -94,12 +94,12 @@ def _walk(node: Json, path: tuple[str, ...], tree: _Tree, depth: int) -> float:
         tree.kernels.append(Kernel(len(tree.kernels) + 1, name, f"{own:.15g}", str(calls)[:20], path))
     inner = path if name == "ROOT" else (*path, name)
     children = node.get("children")
-    first, told = len(tree.kernels) - (own > 0), len(tree.stated)
+    first, before = len(tree.kernels) - (own > 0), len(tree.stated)
     below = sum(_walk(c, inner, tree, depth + 1) for c in (children if isinstance(children, list) else []))
     flops = {k: f for k, v in metrics.items() if _FLOPS_RE.fullmatch(k) and (f := _number(v))}
     size = _number(metrics.get("bytes"))
     # a scope around others that state their work would count it twice
-    if own + below >= 1 and (flops or size) and len(tree.stated) == told:
+    if own + below >= 1 and (flops or size) and len(tree.stated) == before:
         tree.stated.append(_operator(name, own + below, flops, size, tree.kernels[first:]))
     return own + below
 
