@@ -52,8 +52,8 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
         return f"1 step on the device: {clean(worst['name'])} {time(worst['ns'])}"
     if batches := dict.fromkeys(e["batch"] for e in entries if e["batch"]):
         each = {batch: [e["ns"] for e in entries if e["batch"] == batch] for batch in batches}
-        batches = ", ".join(f"{len(ns):,} {batch} (median {time(median(ns))})" for batch, ns in each.items())
-        return f"{len(entries):,} steps on the device: {batches}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+        parts = ", ".join(f"{len(ns):,} {batch} (median {time(median(ns))})" for batch, ns in each.items())
+        return f"{len(entries):,} steps on the device: {parts}, slowest {clean(worst['name'])} {time(worst['ns'])}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
     usual = median(e["ns"] for e in later)
     slowest = f"slowest{' of these' * (worst in later)} {clean(worst['name'])} {time(worst['ns'])}"
