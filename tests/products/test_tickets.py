@@ -125,6 +125,8 @@ def test_the_contract_and_the_files(tmp_path: Path) -> None:
     assert listing["schema"] == "triage-tickets/1"
     saved = [t["saved_ns"] for t in listing["tickets"]]
     assert saved == sorted(saved, reverse=True)
+    rest = listing["left_out"]
+    assert rest["items"] == len(rest["each"]) and all(i["title"] and i["why"] for i in rest["each"])
     for t in listing["tickets"]:
         assert {"fingerprint", "title", "rule", "workloads", "saved_ns", "files"} <= set(t)
         for name in t["files"]:

@@ -67,12 +67,13 @@ def write(
                 put(text)
         t.files = [*(f"{t.folder}/{name}" for name in texts), *shared]
     fixed = [o for o in missing if o["state"] == FIXED]
+    rest = left_out(found, b, least)
     listing = {
         "schema": SCHEMA,
         "tickets": [t.listing() for t in found],
         "gone": [{k: o[k] for k in ("fingerprint", "title", "rule")} for o in fixed],
         "missing": missing,
-        "left_out": left_out(found, b, least),
+        "left_out": {"items": len(rest), "saved_ns": round(sum(i["saved_ns"] or 0.0 for i in rest), 1), "each": rest},
     }
     # last: it never lists what is not there
     with writing.atomic(out / "tickets.json") as put:
