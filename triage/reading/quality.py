@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 
 ABSURD = 1e20  # 64-bit counters end at 1.8e19
 MAX_OF = {"ns": 8.64e13, "hz": 1e12, "byte/s": 1e17}  # a day; a hundred times what any memory or clock reaches
-RESET_NS = (
-    1e10  # of graphics work; Windows resets a GPU after 2 s in one command buffer (TdrDelay, learn.microsoft.com)
-)
+# of graphics work: Windows resets a GPU after 2 s in one command buffer (TdrDelay, learn.microsoft.com)
+RESET_NS = 1e10
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
 OWN = 0.1  # of device time, from which on the profiler is part of what it shows
-SAME_CLOCK = (
-    1.1  # heuristic: of the lowest memory clock; what differs more moves the times of memory-bound work as much
-)
+# heuristic: of the lowest memory clock; a larger difference moves the times of memory-bound work as much
+SAME_CLOCK = 1.1
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
 MANY_LAUNCHES, MANY_KERNELS = 50, 5  # from which on one value of a measured share in all of them is no measurement
 SET_BY_LAUNCH = ("launch.", "occupancy.", "device.", "registers")  # and not measured
@@ -40,9 +38,8 @@ MAX_REMARKS = 20  # remarks of one kind that name their row; the rest is counted
 def check(table: Table, work: str = "") -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns. work: what its dialect tells."""
     # Absurd figures first: one of them would make every maximum below meaningless.
-    found = _too_long(table) if work == "graphics" else []
+    found = _impossible(table, RESET_NS if work == "graphics" else MAX_OF["ns"])
     for test in (
-        _impossible,
         _no_room,
         _zero_stalls,
         _constant,
@@ -63,12 +60,15 @@ def _rows(table: Table, check_name: str, bad: Masks, message: str) -> list[Quali
     return out
 
 
-def _impossible(table: Table) -> list[Quality]:
-    """Figures that no machine can have measured are no evidence: missing, and so is what was computed from them."""
+def _impossible(table: Table, longest: float) -> list[Quality]:
+    """Figures that no machine can have measured are no evidence: missing, and so is what was computed from them.
+
+    longest: ns that a workload can take.
+    """
     out: list[Quality] = []
     blanked: dict[str, Masks] = {}
     for name, column in (*table.raw.items(), *table.columns.items()):
-        why, bad = _beyond(name, column)
+        why, bad = _beyond(name, column, longest)
         for other in column.inputs:
             if other in blanked:
                 bad = bad | (blanked[other] & np.isfinite(column.values))
@@ -92,25 +92,17 @@ def _impossible(table: Table) -> list[Quality]:
     return out
 
 
-def _too_long(table: Table) -> list[Quality]:
-    column = table.columns.get("gpu.time")
-    if column is None or not (bad := column.values > RESET_NS).any():
-        return []
-    first = int(np.argmax(bad))
-    at = (
-        f"{str(table.names[first])[:80]}, line {_line(table, column, first)}: {show(float(column.values[first]), 'ns')}"
-    )
-    column.values = np.where(bad, np.nan, column.values)
-    text = f"{int(bad.sum())} of {plural(len(table), 'row')}: longer than any GPU draws without a reset (first: {at}); treated as missing"
-    return [Quality("impossible-value", text, first)]
-
-
-def _beyond(name: str, column: Column) -> tuple[str, Masks]:
+def _beyond(name: str, column: Column, longest: float) -> tuple[str, Masks]:
     """Why some values of a column cannot be true, and which; "" where all can."""
     values = column.values
     known = schema.get(name) if schema.known(name) else None
     share = known is not None and known.unit == "ratio" and known.bounded
-    most = 1 + ROUNDING if share else MAX_OF.get(known.unit if known else "", ABSURD)
+    if share:
+        most, above = 1 + ROUNDING, "more than 100 %"
+    elif name == "gpu.time" and longest < MAX_OF["ns"]:
+        most, above = longest, "more than a GPU draws without a reset"
+    else:
+        most, above = MAX_OF.get(known.unit if known else "", ABSURD), "beyond anything measurable"
     # what was computed from rounded figures may fall a little below 0; nothing measured does
     least = -ROUNDING if share and column.inputs else -TINY
     low, high = float(np.fmin.reduce(values, initial=0)), float(np.fmax.reduce(values, initial=0))
@@ -118,7 +110,7 @@ def _beyond(name: str, column: Column) -> tuple[str, Masks]:
     short: Masks = (values > 0) & (values < CLOCK_NS) if time else np.zeros(len(values), dtype=bool)
     if low >= least and high <= most:
         return "shorter than any clock resolves" if short.any() else "", short
-    why = "below 0" if high <= most else "more than 100 %" if share else "beyond anything measurable"
+    why = "below 0" if high <= most else above
     if low < least and high > most:
         why = "out of range"
     with np.errstate(invalid="ignore"):
