@@ -89,8 +89,9 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
 
 def _longest_at_limit(doc: Result) -> str:
     """` (Dispatch RayMarch + 1 more, Xe-core 99 %)`: what is at its limit, longest first, and its top unit."""
-    rows = [w for w in doc["workloads"] if w["verdict_class"] == "at-limit"]
-    first = max(rows, key=lambda w: w["self_ns"] or 0.0)
+    rows = [i for i, verdict in enumerate(column(doc["workloads"], "verdict_class")) if verdict == "at-limit"]
+    own = column(doc["workloads"], "self_ns")
+    first = doc["workloads"][max(rows, key=lambda i: own[i] or 0.0)]
     more = f" + {len(rows) - 1:,} more" if len(rows) > 1 else ""
     unit = f", {localize(first['sol'][0]['unit'])} {first['sol'][0]['pct']:.0f} %" if first["sol"] else ""
     name = " / ".join([*first["path"][-1:], first["name"]])
