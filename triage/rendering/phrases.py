@@ -351,7 +351,7 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 _NOT_ZERO = re.compile("[^0., ]")
 MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
-MAX_DETAIL_CHARS = 300  # of what was counted, where no cells follow
+MAX_DETAIL_CHARS = 300  # of a source without cells
 
 
 def origin_of(e: EvidenceEntry) -> str:

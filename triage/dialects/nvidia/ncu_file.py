@@ -306,12 +306,12 @@ def no_rows(source: Source) -> BadCapture:
 
 def chatter(source: Source) -> str:
     """The profiler's own words when there is no table: its errors first, then its warnings."""
-    message: dict[str, list[str]] = {"ERROR": [], "WARNING": []}
+    by_kind: dict[str, list[str]] = {"ERROR": [], "WARNING": []}
     for text in source.head_lines[:5000]:
-        for kind, words in message.items():
+        for kind, words in by_kind.items():
             if text.startswith(f"=={kind}==") and len(words) < 2:
                 words.append(text.split("==", 2)[2].strip())
         # whole file of a run without kernels: the line lacks the tool's usual mark
         if text.strip().rstrip(".") in ("No kernels were profiled", "No events/metrics were profiled"):
-            message["ERROR"].append(text.strip())
-    return " ".join((message["ERROR"] or message["WARNING"])[:2])[:300]
+            by_kind["ERROR"].append(text.strip())
+    return " ".join((by_kind["ERROR"] or by_kind["WARNING"])[:2])[:300]

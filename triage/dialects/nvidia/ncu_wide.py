@@ -113,18 +113,13 @@ def _unit_row(body: Body, seg: Segment) -> list[str]:
     # it begins with no number, so it may have been taken for foreign text and the segment cut behind it
     offset = _below_header(body, seg)
     row = cells(body.line(offset), seg.separator) if offset < len(body.data) else []
-    if (
-        row
-        and any(c.strip() for c in row)
-        and not any(row[i].strip() for i in _told(tuple(seg.headers)) if i < len(row))
-    ):
-        return row
-    return []
+    named = _launch_columns(tuple(seg.headers))
+    return row if any(c.strip() for c in row) and not any(row[i].strip() for i in named if i < len(row)) else []
 
 
 @lru_cache(8)  # thousands of headers, asked for thrice per file
-def _told(headers: tuple[str, ...]) -> list[int]:
-    """Positions of what each launch tells of itself."""
+def _launch_columns(headers: tuple[str, ...]) -> list[int]:
+    """Positions of a launch's number, process and kernel."""
     low = [schema.normal(h) for h in headers]
     return [low.index(n) for n in ("id", "process id", "kernel name") if n in low]
 

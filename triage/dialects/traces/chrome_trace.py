@@ -317,12 +317,13 @@ def _fitting(table: Table) -> str:
     column = table.columns.get("device.sm_count")
     counts = set() if column is None else set(column.values[np.isfinite(column.values)].tolist())
     vendor = table.tells["vendor"]
-    found = of_size(vendor, int(next(iter(counts)))) if len(counts) == 1 else ()  # type: ignore[arg-type]
+    count = int(counts.pop()) if len(counts) == 1 else 0
+    found = of_size(vendor, count)  # type: ignore[arg-type]
     if not 0 < len(found) <= MAX_FITTING:
         return "name it with --device"
     unit = {"amd": "CUs", "intel": "Xe-cores"}.get(vendor, "SMs")
     names = either([d.name for d in found])
-    return f"by its {int(next(iter(counts)))} {unit} it is {names}; confirm with --device {shlex.quote(found[0].name)}"
+    return f"by its {count} {unit} it is {names}; confirm with --device {shlex.quote(found[0].name)}"
 
 
 def closed_gaps(ops: Operations, rows: Indices) -> int:

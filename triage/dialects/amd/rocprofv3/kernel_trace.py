@@ -110,7 +110,6 @@ def _called(wanted: Names, known: Sequence[str]) -> Indices:
 
 def _calls(source: Source, ending: str) -> tuple[Calls, list[str]]:
     """Calls of the host beside a trace, and their correlation ids."""
-
     for other in _CALLS:
         found = beside(source, ending, other, ["Function", "Thread_Id", "Correlation_Id", *_TIMES])
         if found is not None:
