@@ -137,7 +137,9 @@ def _known(value: float | None, digits: int) -> float | None:
 
 def _counts(c: Capture, p: Pass, leaf: Indices, columns: _Columns) -> dict[str, float | None]:
     """Counts of a pass, None where unknown; draws and dispatches also from ranges that are one each."""
-    counts = {name: _sum(values, leaf, p, columns.own, c) for name, values in columns.counts.items()}
+    inside = np.flatnonzero(c.parent == p.marker) if p.rest and p.marker >= 0 else leaf[:0]
+    timed = inside[c.duration_ns[inside] > 0]
+    counts = {name: _sum(values, leaf, p, columns.own, inside, timed) for name, values in columns.counts.items()}
     for name, kind in (("draws", "draw"), ("dispatches", "compute")):
         if counts[name] is None:
             counts[name] = _calls(c, leaf, kind)
@@ -155,8 +157,11 @@ def _pixels_per_primitive(
     return size if np.isfinite(size) else pixels / primitives
 
 
-def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, c: Capture) -> float | None:
-    """Sum over the ranges of a pass; the marker's inclusive count where they have none; None where too little is known."""
+def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, inside: Indices, timed: Indices) -> float | None:
+    """Sum over the ranges of a pass; the marker's inclusive count where they have none; None where too little is known.
+
+    inside: the markers in the wrapper that a rest belongs to; timed: those of them that take time.
+    """
     known = leaf[np.isfinite(values[leaf])]
     if len(known) and own[known].sum() >= (1 - MAX_UNMEASURED_SHARE) * own[leaf].sum():
         return float(values[known].sum())
@@ -165,11 +170,10 @@ def _sum(values: Floats, leaf: Indices, p: Pass, own: Floats, c: Capture) -> flo
     if not p.rest:
         return float(values[p.marker])
     # what the wrapper states, without what the markers in it state; unknown where one that takes time states nothing
-    inside = np.flatnonzero(c.parent == p.marker)
-    known = np.isfinite(values[inside])
-    if not known.any() or (c.duration_ns[inside[~known]] > 0).any():
+    stated = values[inside]
+    if np.isnan(stated).all() or np.isnan(values[timed]).any():
         return None
-    return float(values[p.marker] - values[inside[known]].sum()) or None
+    return float(values[p.marker] - np.nansum(stated)) or None
 
 
 def _calls(c: Capture, leaf: Indices, kind: str) -> float | None:
