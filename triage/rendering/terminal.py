@@ -149,13 +149,14 @@ class _Page:
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
-        if self.s["duration_ns"]:
+        several = self.doc["frame"]["workloads"] > 1
+        if self.s["duration_ns"] and (several or len(self.s["causes"]) > 1):
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
             grid.add_row(HEADS.time, bar)
             grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
-        # a bar of "unknown", or of next to nothing, repeats the line above
-        if any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
+        # a bar of "unknown", or of next to nothing, repeats the line above; of one workload, the table below
+        if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
         self.console.print(grid)
