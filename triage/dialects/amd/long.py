@@ -41,7 +41,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
     text = {roles["name"], counter_at, *keys, *(roles[r] for r in ("start", "end") if r in roles)}
     numeric = [*launch.values(), value_at]
     style = wide_table.number_style(source, source.head_lines[line:], [value_at], decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, sorted(text), style=style)
+    wide = wide_table.read(source, line, headers, numeric, sorted(text), style=style)
     count = len(wide.numbers[value_at])
     lines = wide.lines if wide.lines is not None else np.arange(count) + wide.first_line
     repeated = wide.texts[counter_at] == headers[counter_at]  # the header again: files appended to each other

@@ -113,7 +113,9 @@ def _values(
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
     texts = [c for c in (*roles.values(), host_rows.column(headers)) if c >= 0]
     also = [c for c in (_share_column(headers),) if c >= 0 and c not in texts and numeric]
-    wide = wide_table.read(source, line, len(headers), [*numeric, *also], texts, decimal=options.decimal, skip=unit_row)
+    wide = wide_table.read(
+        source, line, wide_table.header(source)[1], [*numeric, *also], texts, decimal=options.decimal, skip=unit_row
+    )
     if not any(np.isfinite(wide.numbers[c]).any() for c in numeric):
         # a single record that ends before its first number is a cut file, not a workload without metrics
         row = cells(source.head_lines[line], source.delimiter) if len(source.head_lines) > line else []

@@ -118,7 +118,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     # ids stay text: a marker's Global ID may be a range
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
     texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
-    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, decimal=options.decimal)
+    wide = wide_table.read(source, top.line, top.headers, numeric, texts, decimal=options.decimal)
     count = len(wide.texts[top.name])
     ids = wide.texts[top.global_id]
     time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)
@@ -134,7 +134,6 @@ def read(source: Source, options: Options, dialect: str) -> Table:
             _HINT,
         )
     rows = np.flatnonzero(keep)
-    lines = (wide.lines if wide.lines is not None else np.arange(count) + wide.first_line)[rows]
     table = Table(
         dialect,
         [source],
@@ -142,7 +141,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         {},
         _levels(names, parent)[rows],
         _kinds(names, parent, keep)[rows],
-        lines=lines,
+        lines=wide.only(rows).lines,
         quality=wide.quality,
         unmapped=unmapped,
     )

@@ -31,7 +31,7 @@ def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samp
         raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
     numeric = [places[h] for h in ("Dispatch_Id", _REASONS[0]) if places[h] >= 0]
     known = [h for h in (*NEED[3:], _REASONS[1]) if places[h] >= 0]
-    wide = wide_table.read(source, line, len(headers), numeric, [places[h] for h in known], empty="sample for longer")
+    wide = wide_table.read(source, line, headers, numeric, [places[h] for h in known], empty="sample for longer")
     cells, numbers = {h: wide.texts[places[h]] for h in known}, wide.numbers[places["Dispatch_Id"]]
     decoded = [i for i, text in enumerate(cells["Instruction"]) if str(text).strip()]
     texts, sources = ([str(cells[h][i]).strip() for i in decoded] for h in ("Instruction", "Instruction_Comment"))
