@@ -55,6 +55,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: no GPU zone with a time", "export again with tracy-csvexport -g")
     names = np.array([str(n) or "(unnamed zone)" for n in wide.texts[name]], dtype=object)
     table = wide.table(NAME, source, names)
+    table.unmapped = []  # the rest says where in the code a zone is
     if start >= 0:
         begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
         lane = zones.crossing(names.tolist(), begun.tolist(), lasted.tolist())

@@ -66,6 +66,7 @@ def read(source: Source, options: Options) -> Table:
         )
         shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
     table = wide.table(NAME, source, np.array(shown, dtype=object))
+    table.unmapped = []  # the rest numbers events and shaders
     numbered = [c for c in (frame, target, *hashes) if c >= 0]
     strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
     if strange:
