@@ -188,8 +188,7 @@ def metric_text(metric: str, book: Rulebook) -> str:
     if d := derivations().get(metric):
         inputs = ", ".join((*d.inputs, *d.optional)[:12])
         out += block(
-            "Computed if not exported",
-            [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""],
+            "Computed if not exported", [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""]
         )
     out += block("Other names", [wrap(a, "  ") for a in m.aliases])
     tools = exported_as().get(metric, {})

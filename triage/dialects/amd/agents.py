@@ -51,8 +51,7 @@ def only(source: Source, ending: str) -> Source:
     if len(files) != 1:
         shown = ", ".join(f.path for f in files[:3])
         raise BadCapture(
-            f"{source.path}: {len(files)} runs or passes in this folder ({shown})",
-            "name one of these files",
+            f"{source.path}: {len(files)} runs or passes in this folder ({shown})", "name one of these files"
         )
     return files[0]
 

@@ -58,13 +58,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
     _counters(export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first))
     if "start" in roles and "end" in roles:
         _time(table, export, headers, roles, wide, dispatch, first, lines)
-    named = {
-        *launch.values(),
-        roles["name"],
-        counter_at,
-        value_at,
-        *(roles[r] for r in ("start", "end") if r in roles),
-    }
+    named = {*launch.values(), roles["name"], counter_at, value_at, *(roles[r] for r in ("start", "end") if r in roles)}
     table.unmapped += [h for i, h in enumerate(headers) if h and i not in named]
     return table, export
 
@@ -91,14 +85,7 @@ def _dispatches(keys: list[Names], dead: Masks) -> tuple[Indices, Indices]:
 
 
 def _counters(
-    export: Export,
-    table: Table,
-    names: Names,
-    values: Floats,
-    dispatch: Indices,
-    lines: Indices,
-    column: int,
-    n: int,
+    export: Export, table: Table, names: Names, values: Floats, dispatch: Indices, lines: Indices, column: int, n: int
 ) -> None:
     """Every counter as one column over the n dispatches; a counter of no use is listed and left."""
     codes, distinct = numbered(names)

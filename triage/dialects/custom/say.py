@@ -367,7 +367,6 @@ def with_unit_row(source: Source, line: int, headers: Sequence[str]) -> tuple[li
             complete[i] = f"{headers[i]} [{unit}]"
         elif unit and units.unit(unit) != units.unit(stated):
             raise BadCapture(
-                f"{source.path}:{line + 1}: second unit {unit!r} for {headers[i][:60]!r}",
-                "remove one of them",
+                f"{source.path}:{line + 1}: second unit {unit!r} for {headers[i][:60]!r}", "remove one of them"
             )
     return complete, (line + 1,)

@@ -25,14 +25,7 @@ _SYNC = re.compile(
     r"(Signal|Wait|Present|PrepareForPresent|Close|Reset|ExecuteCommandLists|EndQuery|ResolveQueryData)\b"
 )
 # best first: from end of pipe to end of pipe adds up over events; from top of pipe on, neighbours overlap
-_TIMES = (
-    "eop to eop duration",
-    "gpu duration",
-    "duration",
-    "execution duration",
-    "top to eop duration",
-    "gpu time",
-)
+_TIMES = ("eop to eop duration", "gpu duration", "duration", "execution duration", "top to eop duration", "gpu time")
 _HINT = (
     "in PIX: open the capture, press Collect Timing Data, then export again; or: "
     "pixtool open-capture X.wpix save-event-list out.csv --counters=*"
@@ -112,8 +105,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     # a counter that is a time as well, from a replay of its own. Only PerfWorks' is compared: none of them states its
     # unit, and Intel's GpuTime is in us
     second = next(
-        (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")),
-        -1,
+        (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")), -1
     )
     # ids stay text: a marker's Global ID may be a range
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
@@ -129,10 +121,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     keep = _work(names, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])
     if not keep.any():
         why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
-        raise NotTriageable(
-            f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})",
-            _HINT,
-        )
+        raise NotTriageable(f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})", _HINT)
     rows = np.flatnonzero(keep)
     table = Table(
         dialect,
@@ -190,10 +179,7 @@ def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
         return
     unit = wide_table.split_unit(header)[1]
     if not unit:
-        raise UnknownUnit(
-            f"{table.files[0].path}:{top.line}: column {header!r} without a unit",
-            "write it as (ns)",
-        )
+        raise UnknownUnit(f"{table.files[0].path}:{top.line}: column {header!r} without a unit", "write it as (ns)")
     if column == top.time_top:  # the only times there are
         table.remark(
             "overlapping-times",

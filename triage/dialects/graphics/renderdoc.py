@@ -85,8 +85,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _header(source)
     if not line:
         raise NotTriageable(
-            f"{source.path}: RenderDoc event tree without counters",
-            _HINT + "; then pass this file with --events",
+            f"{source.path}: RenderDoc event tree without counters", _HINT + "; then pass this file with --events"
         )
     event = headers.index("EID")
     counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
@@ -98,10 +97,7 @@ def read(source: Source, options: Options) -> Table:
     # the EID is read as a number too: rows without one are no events
     numeric = sorted({event, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
-        raise NotTriageable(
-            f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit",
-            _HINT,
-        )
+        raise NotTriageable(f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit", _HINT)
     wide = wide_table.read(source, line, headers, numeric, [], decimal=options.decimal)
     eids = wide.numbers[event]
     good = np.isfinite(eids)

@@ -78,8 +78,7 @@ def read(source: Source, options: Options) -> Table:
     _several(table)
     if not table.columns:
         raise BadCapture(
-            f"{source.path}: no known counter with a number",
-            "profile the capture in Xcode, then export again",
+            f"{source.path}: no known counter with a number", "profile the capture in Xcode, then export again"
         )
     if time >= 0:
         _time(table, f"{source.path}:{line}", headers[time], time, wide.numbers[time])

@@ -204,8 +204,7 @@ def read(source: Source, options: Options) -> Table:
         groups.setdefault(tuple(b.headers), []).append(b)
     # one output may hold tables of several shapes: the one with most metrics, then with most rows
     best = max(
-        groups.values(),
-        key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)),
+        groups.values(), key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g))
     )
     plan = _plan(best[0].headers, source.path)
     table = _table(source, best, plan, compiled)
@@ -297,10 +296,7 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
     if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
         idle = np.maximum(0.0, 1 - c["eu.active"].values - c["eu.stall"].values)
         c["eu.idle"] = Column(
-            idle,
-            "1 - active - stall",
-            formula="max(0, 1 - eu.active - eu.stall)",
-            inputs=("eu.active", "eu.stall"),
+            idle, "1 - active - stall", formula="max(0, 1 - eu.active - eu.stall)", inputs=("eu.active", "eu.stall")
         )
     with np.errstate(all="ignore"):
         moved = ("vram.bytes_read", "vram.bytes_written")

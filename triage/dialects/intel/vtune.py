@@ -138,8 +138,7 @@ def read(source: Source, options: Options) -> Table:
     time = next((at[t] for t in _TIMES if t in at), -1)
     if time < 0:
         raise NotTriageable(
-            f"{source.path}: computing tasks without times",
-            "report again without -column, or with Total Time",
+            f"{source.path}: computing tasks without times", "report again without -column, or with Total Time"
         )
     task = next(at[t] for t in _TASKS if t in at)
     texts = [task, *(at[n] for n in (_GLOBAL, _LOCAL) if n in at)]

@@ -181,12 +181,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: header without rows", "profile again")
     count = len(rows.keys)
     table = Table(
-        NAME,
-        [source],
-        np.array([k for _, k in rows.keys], dtype=object),
-        {},
-        lines=np.array(rows.lines),
-        group=False,
+        NAME, [source], np.array([k for _, k in rows.keys], dtype=object), {}, lines=np.array(rows.lines), group=False
     )
     calls = np.array(rows.calls)
     at = [normal(h) for h in found[0].headers]
