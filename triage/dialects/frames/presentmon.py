@@ -38,13 +38,9 @@ CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or Ren
 All PresentMon times are milliseconds.
 """
 # the desktop compositor presents beside every application: skip it unless it is alone
-_DESKTOP = (
-    "dwm.exe",
-    "explorer.exe",
-    "searchhost.exe",
-    "startmenuexperiencehost.exe",
-    "textinputhost.exe",
-    "shellexperiencehost.exe",
+_DESKTOP = tuple(
+    f"{name}.exe"
+    for name in "dwm explorer searchhost startmenuexperiencehost textinputhost shellexperiencehost".split()
 )
 CLEAR = 3.0  # times the GPU work of the next application: that is the one that was measured
 # 1.x takes options with one dash, 2.x with two and tracks the GPU unless told not to (PresentMon, README-ConsoleApplication.md)

@@ -25,21 +25,7 @@ _PLAIN = {
     "launch.shared_static": ("stcsmem",),
     "launch.shared_dynamic": ("dymsmem",),
 }
-_NUMBERS = (
-    "start",
-    "duration",
-    "grdx",
-    "grdy",
-    "grdz",
-    "blkx",
-    "blky",
-    "blkz",
-    "reg/trd",
-    "stcsmem",
-    "dymsmem",
-    "bytes",
-    "strm",
-)
+_NUMBERS = "start duration grdx grdy grdz blkx blky blkz reg/trd stcsmem dymsmem bytes strm".split()
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
 collect = nsys.collect
 
