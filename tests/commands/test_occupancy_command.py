@@ -168,10 +168,7 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
         (["--arch", "sm_86", "--threads", "8x8x8x8", "--regs", "8"], "expected N, XxY or XxYxZ"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "300"], "--regs 300: sm_86 allows 0 to 256 registers"),
         (["--arch", "gfx906", "--threads", "64", "--regs", "300"], "0 to 256 VGPR per thread"),
-        (
-            ["--arch", "gfx906", "--threads", "64", "--regs", "8", "--sgpr", "200"],
-            "--sgpr 200: gfx906 allows 0 to 112",
-        ),
+        (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--sgpr", "200"], "--sgpr 200: gfx906 allows 0 to 112"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "100K"], "--shared 102400"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--shared", "lots"], "--shared 'lots'"),
         (["--arch", "sm_86", "--threads", "32", "--regs", "8", "--grid", "9"], "--grid: number of"),
@@ -183,10 +180,7 @@ def test_cannot_run_is_a_report_not_an_error() -> None:
         (["--arch", "gfx906", "--threads", "64", "--regs", "8", "--barriers", "1"], "--barriers 1: gfx906"),
         (["--arch", "sm_86", "--threads", "64", "--regs", "8", "--sgpr", "8"], "--sgpr 8: sm_86"),
         (["--arch", "sm_86", "--threads", "9999999999x9999999999x9", "--regs", "8"], "sm_86 allows 1 to 1,024"),
-        (
-            ["--arch", "sm_86", "--threads", "64", "--regs", "8", "--latency", "9", "--intensity", "0"],
-            "positive",
-        ),
+        (["--arch", "sm_86", "--threads", "64", "--regs", "8", "--latency", "9", "--intensity", "0"], "positive"),
         (
             ["--arch", "sm_86", "--threads", "64", "--regs", "8", "-o", "/proc/nothing/x"],
             "/proc/nothing: no such folder",
@@ -200,8 +194,7 @@ def test_mistakes_are_one_clear_line(arguments: list[str], message: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "size"),
-    [("0", 0), ("32768", 32768), ("32K", 32768), ("48 KiB", 49152), ("1m", 1 << 20), ("64kb", 65536)],
+    ("text", "size"), [("0", 0), ("32768", 32768), ("32K", 32768), ("48 KiB", 49152), ("1m", 1 << 20), ("64kb", 65536)]
 )
 def test_sizes(text: str, size: int) -> None:
     assert Size().parse(text, "--shared") == size

@@ -218,17 +218,7 @@ def test_reading_options_are_a_group_behind_the_commands_own(verb: str) -> None:
     assert own.partition("\nOptions:\n")[2].rstrip().endswith("Show this message and exit.")
     listed = re.findall(r"^  (--[\w-]+)", reading, re.MULTILINE)
     assert listed == [
-        *(
-            "--dialect",
-            "--dialects",
-            "--device",
-            "--marker",
-            "--needs",
-            "--unfold",
-            "--map",
-            "--events",
-            "--decimal",
-        ),
+        *("--dialect", "--dialects", "--device", "--marker", "--needs", "--unfold", "--map", "--events", "--decimal"),
         "--max-unpacked",
         "--config",
     ]

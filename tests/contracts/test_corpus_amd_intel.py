@@ -12,13 +12,7 @@ from triage.capture.source import Source
 
 pytestmark = needs_corpus
 
-LAUNCH = (
-    "launch.registers",
-    "launch.scalar_registers",
-    "launch.shared",
-    "launch.block_size",
-    "launch.grid_size",
-)
+LAUNCH = ("launch.registers", "launch.scalar_registers", "launch.shared", "launch.block_size", "launch.grid_size")
 CACHES = (
     "l1tex.hit_rate",
     "l2.hit_rate",

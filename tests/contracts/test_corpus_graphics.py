@@ -51,12 +51,7 @@ READ = {
         8,
         {"gpu.time", "eu.active", "eu.stall", "sampler.busy", "gti.bytes_read"},
     ),
-    "presentmon/gold1-v2__test_case_1_v2.csv": (
-        "presentmon",
-        50,
-        4,
-        {"gpu.time", "present.interval", "cpu.busy"},
-    ),
+    "presentmon/gold1-v2__test_case_1_v2.csv": ("presentmon", 50, 4, {"gpu.time", "present.interval", "cpu.busy"}),
     "renderdoc/unity-frame/example-counters.csv": (
         "renderdoc",
         3578,

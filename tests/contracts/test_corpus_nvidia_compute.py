@@ -50,11 +50,7 @@ REFUSED = {
 }
 # figures checked by hand against the file: metric -> (row, canonical value)
 FIGURES = {
-    "ncu/n01": {
-        "gpu.time": (0, 21058944),
-        "vram.bandwidth": (0, 196456177859.63),
-        "memory.throughput": (0, 0.6184),
-    },
+    "ncu/n01": {"gpu.time": (0, 21058944), "vram.bandwidth": (0, 196456177859.63), "memory.throughput": (0, 0.6184)},
     "ncu/n12": {"gpu.time": (0, 6750), "vram.bytes_read": (0, 2.33e6), "vram.bandwidth": (0, 345.14e9)},
     "ncu/n22": {"gpu.time": (0, 692652.85 / 1311047944.43 * 1e9)},
     "ncu/n28": {"vram.bytes_read": (0, 7552), "gpu.time": (0, 2720), "sm.issue_per_active": (0, 0.032)},

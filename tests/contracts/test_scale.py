@@ -52,7 +52,7 @@ def write(path: Path, rows: list[list[str]], delimiter: str = ",") -> Source:
 
 def tables(source: Source, monkeypatch: pytest.MonkeyPatch, threads: int) -> wide_table.Wide:
     monkeypatch.setattr(csv_parser, "_threads", lambda size: threads)
-    return wide_table.read(source, 1, 3, [1, 2], [0])
+    return wide_table.read(source, 1, ["name", "a", "b"], [1, 2], [0])
 
 
 @given(rows=st.lists(st.tuples(WORDS, NUMBERS, NUMBERS), min_size=1, max_size=30), delimiter=st.sampled_from(",;|"))

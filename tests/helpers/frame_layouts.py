@@ -21,11 +21,7 @@ WAITS = {
     "not_selected": (2, 9), "selected": (15, 30), "lg_throttle": (0, 3), "tex_throttle": (0, 5), "mio_throttle": (0, 4),
     "no_instruction": (1, 6), "imc_miss": (0, 4), "branch_resolving": (1, 5), "drain": (0, 2), "membar": (0, 1),
 }  # fmt: skip
-_NEAR = (
-    "near-limit",
-    "vram-bandwidth",
-    "mergeable-passes",
-)  # at the limit of the memory: that, or how to move less
+_NEAR = ("near-limit", "vram-bandwidth", "mergeable-passes")  # at the limit of the memory: that, or how to move less
 
 
 class Draw:

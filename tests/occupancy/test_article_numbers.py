@@ -197,11 +197,7 @@ def test_e3_e4_ga102() -> None:
 
 def test_e5_48_kib_is_the_default_per_block_not_the_limit() -> None:
     limits = nvidia("8.6")
-    assert (limits.shared_per_group, limits.shared_per_group_optin, limits.shared) == (
-        48 * KIB,
-        99 * KIB,
-        100 * KIB,
-    )
+    assert (limits.shared_per_group, limits.shared_per_group_optin, limits.shared) == (48 * KIB, 99 * KIB, 100 * KIB)
 
 
 def test_e6_wrong_too_much_shared_memory_does_not_spill_but_fails() -> None:
@@ -319,20 +315,7 @@ def test_published_register_limit_of_a_profiler_report() -> None:
 
 @pytest.mark.parametrize(
     ("vgprs", "waves"),
-    [
-        (24, 10),
-        (25, 9),
-        (28, 9),
-        (32, 8),
-        (36, 7),
-        (40, 6),
-        (48, 5),
-        (64, 4),
-        (84, 3),
-        (85, 2),
-        (128, 2),
-        (129, 1),
-    ],
+    [(24, 10), (25, 9), (28, 9), (32, 8), (36, 7), (40, 6), (48, 5), (64, 4), (84, 3), (85, 2), (128, 2), (129, 1)],
 )
 def test_gcn_waves_per_simd_by_registers(vgprs: int, waves: int) -> None:
     assert occupancy(GCN, 64, vgprs).waves == 4 * waves

@@ -199,11 +199,7 @@ def test_numbers_beyond_the_hardware_do_not_run_and_say_why() -> None:
 
 
 def test_cache_preference_of_kepler_and_volta() -> None:
-    assert [occupancy("3.5", 32, 16, 16384, cache=c).limits["shared"] for c in ("none", "equal", "l1")] == [
-        3,
-        2,
-        1,
-    ]
+    assert [occupancy("3.5", 32, 16, 16384, cache=c).limits["shared"] for c in ("none", "equal", "l1")] == [3, 2, 1]
     assert occupancy("7.0", 32, 16, 16384, cache="l1").limits["shared"] == 1
     assert occupancy("7.0", 32, 16, 16384, cache="shared").limits["shared"] == 6
 

@@ -47,13 +47,7 @@ def test_groups_cover_their_tile(edges: list[int], border: int) -> None:
         assert group.fits == (group.threads <= 1024)
 
 
-@given(
-    st.integers(1, 1024),
-    st.integers(1, 10**6),
-    st.integers(1, 300),
-    st.integers(0, 64),
-    st.sampled_from([32, 64]),
-)
+@given(st.integers(1, 1024), st.integers(1, 10**6), st.integers(1, 300), st.integers(0, 64), st.sampled_from([32, 64]))
 def test_launch_shape_adds_up(threads: int, grid: int, units: int, resident: int, wave: int) -> None:
     shape = launch_shape((threads, 1, 1), (grid, 1, 1), units, resident, wave)
     assert shape.subgroups * wave - shape.idle_lanes == threads and 0 <= shape.idle_lanes < wave

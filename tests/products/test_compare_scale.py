@@ -40,10 +40,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     rng = np.random.default_rng(5)
     before = rng.lognormal(3, 1, 200)
     after = before * np.concatenate([np.full(20, 1.4), np.full(10, 0.7), 1 + rng.uniform(-0.05, 0.05, 170)])
-    return (
-        table(tmp_path / "a.csv", before, [0] * 200),
-        table(tmp_path / "b.csv", after, [0] * 190 + [60] * 10),
-    )
+    return (table(tmp_path / "a.csv", before, [0] * 200), table(tmp_path / "b.csv", after, [0] * 190 + [60] * 10))
 
 
 @pytest.fixture

@@ -187,7 +187,5 @@ def test_kernels_are_called_kernels(tmp_path: Path) -> None:
 def test_both_sides_by_themselves_are_no_comparison(tmp_path: Path) -> None:
     with pytest.raises(TriageError, match="no common markers"):
         both(
-            tmp_path,
-            [",scan,compute,1,0,1,64", ",sort,compute,1,0,1,64"],
-            [",fft,draw,1,0,9,32", ",qr,draw,1,0,9,32"],
+            tmp_path, [",scan,compute,1,0,1,64", ",sort,compute,1,0,1,64"], [",fft,draw,1,0,9,32", ",qr,draw,1,0,9,32"]
         )

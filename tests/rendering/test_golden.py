@@ -32,8 +32,7 @@ def compare(sample: tuple[str, str], fmt: str, golden: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sample", "fmt"),
-    [pytest.param(s, f, id=f"{s[0]}-{f}") for s in samples() for f in formats_of(s[0])],
+    ("sample", "fmt"), [pytest.param(s, f, id=f"{s[0]}-{f}") for s in samples() for f in formats_of(s[0])]
 )
 def test_golden(sample: tuple[str, str], fmt: str) -> None:
     if fmt == "terminal":  # here, where the sample is diagnosed already

@@ -112,10 +112,7 @@ def test_a_result_is_an_item_with_its_fingerprint_and_place() -> None:
         assert [r["ruleId"] for r in results] == [i["cause"] for i in todo]
         assert [list(r["partialFingerprints"].values()) for r in results] == [[i["fingerprint"]] for i in todo]
     place = sarif(REPORT)["results"][0]["locations"][0]["physicalLocation"]
-    assert place == {
-        "artifactLocation": {"uri": "file:///home/me/src/transpose.cu"},
-        "region": {"startLine": 13},
-    }
+    assert place == {"artifactLocation": {"uri": "file:///home/me/src/transpose.cu"}, "region": {"startLine": 13}}
     # without lines of source: the cell of the capture that decides
     cell = sarif(DEMO)["results"][0]["locations"][0]["physicalLocation"]
     lines = Path(unquote(cell["artifactLocation"]["uri"].removeprefix("file://"))).read_text("utf-8").splitlines()

@@ -43,6 +43,11 @@ class Column:
     formula: str = ""
     inputs: tuple[str, ...] = ()
 
+    @classmethod
+    def computed(cls, values: Floats, formula: str, inputs: tuple[str, ...] = ()) -> Column:
+        """A column that no export has, which its formula stands for wherever a header would."""
+        return cls(values, formula, formula=formula, inputs=inputs)
+
 
 @dataclass(frozen=True, slots=True)
 class Opinion:

@@ -60,10 +60,7 @@ def _unpacker(how: str, path: str) -> Callable[[BinaryIO], BinaryIO]:
     try:
         import zstandard
     except ImportError:
-        raise CaptureError(
-            f"{path}: compressed with Zstandard, which needs a package",
-            install("zstd"),
-        ) from None
+        raise CaptureError(f"{path}: compressed with Zstandard, which needs a package", install("zstd")) from None
     return lambda f: cast(BinaryIO, _Zstandard(f, lambda: zstandard.ZstdDecompressor().decompressobj()))
 
 

@@ -148,10 +148,7 @@ def _refuse(source: Source, bad: dict[int, str], rows: int, hopeless: bool) -> N
     if 2 * len(bad) > rows or hopeless:
         line, why = next(iter(bad.items()))
         like = "; most rows are like this" if len(bad) > 1 else ""
-        raise BadCapture(
-            f"{source.path}:{line}: {why}{like}",
-            "export again",
-        )
+        raise BadCapture(f"{source.path}:{line}: {why}{like}", "export again")
     raise Misfit(source.path, bad, rows)
 
 

@@ -237,19 +237,7 @@ def _item(i: Mapping[str, Any], findings: Sequence[FindingEntry]) -> Item:
 
     ranks = set(i["findings"])
     at = [code_places.in_full(x) for f in findings if f["rank"] in ranks for x in f["locations"]]
-    kept = (
-        "rank",
-        "cause",
-        "title",
-        "level",
-        "confidence",
-        "saved_ns",
-        "share",
-        "low_ns",
-        "bound_ns",
-        "rule",
-        "fingerprint",
-    )
+    kept = "rank cause title level confidence saved_ns share low_ns bound_ns rule fingerprint".split()
     item = {
         **{k: i[k] for k in kept},
         "where": [n[:120] for n in i["names"][:5]],

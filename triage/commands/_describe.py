@@ -34,7 +34,7 @@ def wrap(text: str, first: str = "", rest: str | None = None) -> str:
 
 
 def block(title: str, lines: Iterable[str]) -> list[str]:
-    """A heading and its lines; nothing without lines."""
+    """A heading and its lines, empty ones left out; nothing without lines."""
     body = [line for line in lines if line]
     return ["", title, *body] if body else []
 
@@ -82,8 +82,7 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
     ]
     if rule.summary:
         out += ["", wrap(rule.summary)]
-    if rule.finding:
-        out += block("Finding", [wrap(rule.finding, "  ")])
+    out += block("Finding", [wrap(rule.finding, "  ")])
     texts = {m: conditions(w) for m, w in rule.when.items()}
     if len({tuple(v) for v in texts.values()}) == 1:
         out += block("Conditions", next(iter(texts.values())))
@@ -101,16 +100,16 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         lines = [*_gain(rule.gain), wrap(f"{rule.gain.because} (confidence: {rule.gain.confidence})", "  because  ")]
         out += block("Saving (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
-    out += block("Verify", [wrap(rule.verify, "  ")] if rule.verify else [])
+    out += block("Verify", [wrap(rule.verify, "  ")])
     out += block(
         "Caveats", [wrap(c.text + (f" ({describe(c.where)})" if c.where else ""), "  - ") for c in rule.caveats]
     )
     out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
-    out += block("Root cause", [wrap(rule.cause, "  ")] if rule.cause else [])
-    out += block("Infers", [wrap(", ".join(rule.concludes), "  ")] if rule.concludes else [])
-    out += block("Overruled by", [wrap(", ".join(rule.overruled_by), "  ")] if rule.overruled_by else [])
+    out += block("Root cause", [wrap(rule.cause, "  ")])
+    out += block("Infers", [wrap(", ".join(rule.concludes), "  ")])
+    out += block("Overruled by", [wrap(", ".join(rule.overruled_by), "  ")])
     used = [r.id for r in book.rules if any(set(w.given) & {rule.name, *rule.concludes} for w in r.when.values())]
-    out += block("Given to", [wrap(", ".join(used), "  ")] if used else [])
+    out += block("Given to", [wrap(", ".join(used), "  ")])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in rule.cites])
     return "\n".join(out) + "\n"
 
@@ -140,11 +139,11 @@ def cause_text(cause: Cause, book: Rulebook) -> str:
     """A cause for people: meaning, effects, causes behind it, rules that name it, advice, sources."""
     out = [wrap(f"{cause.id} - {cause.title}"), wrap(f"cause of family {cause.family}"), "", wrap(cause.meaning)]
     links = [e.cause + (f" (where {e.when.text})" if e.when else "") for e in cause.explains]
-    out += block("Leads to", [wrap(", ".join(links), "  ")] if links else [])
+    out += block("Leads to", [wrap(", ".join(links), "  ")])
     by = [c.id for c in book.causes.values() if any(e.cause == cause.id for e in c.explains)]
-    out += block("Caused by", [wrap(", ".join(by), "  ")] if by else [])
+    out += block("Caused by", [wrap(", ".join(by), "  ")])
     out += block("Rules", [wrap(f"{r.id} {r.name}: {r.title}", "  - ") for r in book.rules if r.cause == cause.id])
-    out += block("Deciding metrics", [wrap(", ".join(cause.decides), "  ")] if cause.decides else [])
+    out += block("Deciding metrics", [wrap(", ".join(cause.decides), "  ")])
     out += block("Confused with", [wrap(f"{x.cause}, by {x.by}: {x.how}", "  - ") for x in cause.confused_with])
     out += block("Advice", [line for a in cause.advice for line in _cure(a)])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in cause.cites])
@@ -188,8 +187,7 @@ def metric_text(metric: str, book: Rulebook) -> str:
     if d := derivations().get(metric):
         inputs = ", ".join((*d.inputs, *d.optional)[:12])
         out += block(
-            "Computed if not exported",
-            [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""],
+            "Computed if not exported", [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""]
         )
     out += block("Other names", [wrap(a, "  ") for a in m.aliases])
     tools = exported_as().get(metric, {})
@@ -215,6 +213,6 @@ def term_text(entry: Entry) -> str:
     """A glossary entry."""
     out = [entry.term, "", wrap(entry.meaning)]
     out += block("Names", [wrap(names, f"  {who}: ") for who, names in entry.names])
-    out += block("See also", [wrap(", ".join(entry.see), "  ")] if entry.see else [])
+    out += block("See also", [wrap(", ".join(entry.see), "  ")])
     out += block("Sources", [wrap(f"{text}{' <' + url + '>' if url else ''}", "  - ") for text, url in entry.cites])
     return "\n".join(out) + "\n"

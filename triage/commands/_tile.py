@@ -56,10 +56,7 @@ def _facts(tile: Tile, element: int, room: int, name: str) -> list[tuple[str, st
         ("border", f"{tile.border_elements:,} elements, {tile.total:,} with the payload"),
         ("loads with shared memory", f"{tile.total:,}"),
         ("loads without", f"{tile.loads_without:,} ({spread}), {tile.reduction:.2f} times as many"),
-        (
-            "overhead over payload",
-            f"{100 * tile.over_payload:.1f} % (border / payload: loads per useful element)",
-        ),
+        ("overhead over payload", f"{100 * tile.over_payload:.1f} % (border / payload: loads per useful element)"),
         ("overhead over total", f"{100 * tile.over_total:.1f} % (border / all loads: share wasted)"),
         ("shared memory", f"{need:,} B at {element} B per element{fits}"),
     ]

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-COLUMNS = (
-    "rank",
-    "capture",
-    "workload",
-    "path",
-    "name",
-    "limiter_class",
-    "rule",
-    "rule_name",
-    "title",
-    "level",
-    "confidence",
-    "saved_ms",
-    "fraction",
-    "share",
-    "speedup",
-    "message",
-    "evidence",
-    "advice",
-    "fingerprint",
+COLUMNS = tuple(
+    "rank capture workload path name limiter_class rule rule_name title level confidence saved_ms fraction share speedup "
+    "message evidence advice fingerprint".split()
 )
 Row: TypeAlias = list[str | int | float | None]  # one finding under COLUMNS
 # what a number counts; a share of one where it says so

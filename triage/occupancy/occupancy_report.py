@@ -89,11 +89,7 @@ class Report:
         """What stays unused, a line each."""
         found = []
         words = self.now.model.words
-        called = {
-            "registers": "register file",
-            "shared": words["shared"],
-            "waves": f"{words['wave']} slots",
-        }
+        called = {"registers": "register file", "shared": words["shared"], "waves": f"{words['wave']} slots"}
         for name, item in self.now.wasted.items():
             if name == "lanes":
                 if item.free:
@@ -226,10 +222,7 @@ def latency_of(now: Occupancy, cycles: float, intensity: float, issue_rate: floa
     if issue_rate is None:
         limits = now.model.limits
         if not isinstance(limits, NvidiaLimits):
-            raise TriageError(
-                f"issue rate of {limits.arch} unknown",
-                "add --issue-rate, warp instructions per cycle",
-            )
+            raise TriageError(f"issue rate of {limits.arch} unknown", "add --issue-rate, warp instructions per cycle")
         # One warp scheduler per sub-partition, one instruction per cycle each. AMD's issue rate depends on the mix of
         # instructions (scalar, vector, memory go in parallel), so no single number is in the tables.
         issue_rate = limits.sub_partitions

@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 Write = Callable[[str], object]
 T = TypeVar("T")
-_FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\uff1d",
-    "\uff0b",
-    "\uff0d",
-    "\uff20",
-)  # the last four: full-width, taken alike in East Asia
+_FORMULA = tuple("=+-@\t\uff1d\uff0b\uff0d\uff20")  # the last four: full-width, taken alike in East Asia
 CHUNK = 1 << 16  # characters handed on at once
 
 

@@ -87,14 +87,7 @@ def shows_ways(form: str) -> bool:
 
 
 def render(
-    b: Bundle,
-    form: str,
-    write: Write,
-    *,
-    full: bool = False,
-    fail_on: str = "",
-    width: int = 80,
-    color: bool = False,
+    b: Bundle, form: str, write: Write, *, full: bool = False, fail_on: str = "", width: int = 80, color: bool = False
 ) -> None:
     """Write a report piece by piece. format: a name of `formats()` or a path ending in .j2.
 

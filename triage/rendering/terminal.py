@@ -182,12 +182,7 @@ class _Page:
             room = self.wide - 5 - len(back) - 1 - PRIORITY
             cause = f" ({c['cause']})" if self.full else ""
             title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
-            line = Text.assemble(
-                f"{n:>2}  ",
-                (title.ljust(room), "bold"),
-                f" {back} ",
-                _priority(c["level"]),
-            )
+            line = Text.assemble(f"{n:>2}  ", (title.ljust(room), "bold"), f" {back} ", _priority(c["level"]))
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -52,12 +52,7 @@ def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
     parts.append(("=", s["finished"]["ns"], "bright_black"))
     dark = s["dark"]["ns"] if s["dark"] else 0.0
     parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("~", dark, "yellow")]
-    text, used, at = Text(), 0, 0.0
-    for sign, ns, style in parts:
-        at += ns / total
-        n = max(0, min(cells, round(at * cells)) - used)
-        text.append(sign * n, style)
-        used += n
+    text = _filled([(sign, style, ns / total) for sign, ns, style in parts], cells)
     names = {
         "+": "other items",
         "=": HEADS.at_limit.lower(),
@@ -71,11 +66,15 @@ def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
 
 def verdict_bar(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
     """The whole time by verdict."""
+    return _filled([(*VERDICT_LOOKS[v["verdict"]], v["share"]) for v in verdicts], cells)
+
+
+def _filled(parts: Iterable[tuple[str, str, float]], cells: int) -> Text:
+    """One bar of (fill, style, share of the whole): each part ends at the cell that is nearest."""
     text, used, at = Text(), 0, 0.0
-    for v in verdicts:
-        at += v["share"]
+    for fill, style, share in parts:
+        at += share
         n = max(0, min(cells, round(at * cells)) - used)
-        fill, style = VERDICT_LOOKS[v["verdict"]]
         text.append(fill * n, style)
         used += n
     return text

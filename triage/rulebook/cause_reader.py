@@ -20,7 +20,7 @@ from triage.ground.phrasing import either
 from triage.rulebook import applies
 from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
 from triage.rulebook.expression import ExpressionError, condition
-from triage.rulebook.reference import line_of, meant, meant_metric
+from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
 from triage.rulebook.rule import Cite
 
 _KEYS = frozenset(
@@ -202,11 +202,6 @@ class _Reader:
         return Cure(self.stated("advice", str(item["do"])), where)
 
     def cites(self) -> tuple[Cite, ...]:
-        out = []
-        for key, v in (self.d.get("cites") or {}).items():
-            if not isinstance(v, dict) or not v.get("text"):
-                raise self.fail("cites", f"cite {key!r} needs `text` (and `url` where there is one)")
-            out.append(Cite(key, " ".join(str(v["text"]).split()), str(v.get("url") or "")))
-        if not out:
-            raise self.fail("cites", "a cause cites a source", "add `cites:`")
-        return tuple(out)
+        if cites := cites_of(self.d, self.fail):
+            return cites
+        raise self.fail("cites", "a cause cites a source", "add `cites:`")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from triage import schema
+from triage.ground.errors import RuleError
 from triage.ground.phrasing import did_you_mean
+from triage.rulebook.rule import Cite
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -19,6 +22,20 @@ def meant(name: str, known: Iterable[str]) -> str:
 def meant_metric(name: str) -> str:
     """The same for a metric's id or label; where none is close, where they are listed."""
     return did_you_mean(schema.close(name)[:1], "see: triage list metrics")
+
+
+def cites_of(data: Mapping[str, Any], fail: Callable[[str, str], RuleError]) -> tuple[Cite, ...]:
+    """The sources that a file names under `cites`; raises what `fail` makes of a key and a problem."""
+    out = []
+    for key, v in (data.get("cites") or {}).items():
+        if not isinstance(v, dict) or not v.get("text"):
+            raise fail("cites", f"cite {key!r} needs `text` (and `url` where there is one)")
+        url = str(v.get("url") or "")
+        # the page makes a link of it: javascript: and data: addresses would run
+        if url and not re.match(r"https?://[^\s\"'<>]+\Z", url):
+            raise fail("cites", f"cite {key!r}: {url!r} is not a web address")
+        out.append(Cite(key, " ".join(str(v["text"]).split()), url))
+    return tuple(out)
 
 
 def line_of(file: str, key: str, name: str = "", after: int = 1) -> int:

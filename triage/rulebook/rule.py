@@ -152,8 +152,7 @@ TEXT_FIELDS = frozenset(
 class Rule:
     """One rule file.
 
-    umbrella: true of almost any workload (P3 cases A and B), so never a cause by name: it is listed last. cause: what the
-    rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
+    cause: what the rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it
     speaks, silent on a capture that says otherwise; a rule of vendors' own sources speaks of their GPUs only. setting: it
     says what the work is, not what is wrong with it. unweighed: name of the rule of which it is the section `unweighed`; that
     one says what is missing. written: the rule as its file has it, with the names of numbers in
@@ -187,7 +186,6 @@ class Rule:
     file: str
     line: int = 1
     summary: str = ""
-    umbrella: bool = False
     cause: str = ""
     applies: Applies = field(default_factory=dict)
     setting: bool = False

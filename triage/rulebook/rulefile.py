@@ -20,7 +20,7 @@ from triage.rulebook.applies import KEYS, Applies
 from triage.rulebook.applies import read as read_facts
 from triage.rulebook.expression import Condition, Expression, ExpressionError, condition, value
 from triage.rulebook.gain_parser import Wrong, gain_model
-from triage.rulebook.reference import meant, meant_metric
+from triage.rulebook.reference import cites_of, meant, meant_metric
 from triage.rulebook.rule import (
     PATH,
     PUBLISHERS,
@@ -40,7 +40,7 @@ from triage.rulebook.texts import mapped, with_numbers
 _KEYS = frozenset(
     """
     id name title summary status since scope methods cites needs uses thresholds let when concludes overruled_by
-    rules_out finding gain advice verify caveats tell_apart tests umbrella cause applies setting path unweighed
+    rules_out finding gain advice verify caveats tell_apart tests cause applies setting path unweighed
     """.split()
 )
 _STATUS = ("experimental", "stable", "deprecated")
@@ -115,7 +115,7 @@ class _Reader:
         if not set(methods) <= set(REVISIONS):
             raise self.fail("methods", f"unknown method, choose {either(REVISIONS)}")
         # in the order in which they may name each other: sources, numbers, lets, conditions, sentences
-        cites = self.cites()
+        cites = cites_of(self.d, self.fail)
         thresholds = self.thresholds(cites)
         let, labels = self.let(thresholds)
         needs, uses = self.metrics("needs"), self.metrics("uses")
@@ -153,7 +153,6 @@ class _Reader:
             file=self.file,
             line=self.d.line,
             summary=self.text("summary", ""),
-            umbrella=self.flag("umbrella"),
             setting=self.flag("setting"),
             path=self.path_steps(thresholds),
             # a concept reports nothing, so it is evidence for nothing
@@ -183,18 +182,6 @@ class _Reader:
             return read_facts(given)
         except ValueError as e:
             raise self.fail(key, f"{key}: {e}") from None
-
-    def cites(self) -> tuple[Cite, ...]:
-        out = []
-        for key, v in (self.d.get("cites") or {}).items():
-            if not isinstance(v, dict) or not v.get("text"):
-                raise self.fail("cites", f"cite {key!r} needs `text` (and `url` where there is one)")
-            url = str(v.get("url") or "")
-            # the page makes a link of it: javascript: and data: addresses would run
-            if url and not re.match(r"https?://[^\s\"'<>]+\Z", url):
-                raise self.fail("cites", f"cite {key!r}: {url!r} is not a web address")
-            out.append(Cite(key, " ".join(str(v["text"]).split()), url))
-        return tuple(out)
 
     def thresholds(self, cites: tuple[Cite, ...]) -> dict[str, Threshold]:
         out = {}

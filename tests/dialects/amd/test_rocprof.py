@@ -49,12 +49,7 @@ def test_long_counters_become_one_row_per_dispatch() -> None:
         1105003,
     ]  # timestamps beyond 2^53 stay exact
     assert t.columns["valu.busy"].values[1] == pytest.approx(0.881, abs=1e-6)
-    assert t.columns["valu.busy"].inputs == (
-        "SQ_ACTIVE_INST_VALU",
-        "GRBM_GUI_ACTIVE",
-        "num_xcd",
-        "cu_per_gpu",
-    )
+    assert t.columns["valu.busy"].inputs == ("SQ_ACTIVE_INST_VALU", "GRBM_GUI_ACTIVE", "num_xcd", "cu_per_gpu")
     assert t.columns["l2.hit_rate"].values[1] == pytest.approx(0.948)
     assert "lds.insts" in t.columns
     check_provenance(t)

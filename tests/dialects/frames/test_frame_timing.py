@@ -24,10 +24,7 @@ def test_presents_group_by_application() -> None:
     table = read(PM)
     assert len(table) == 14 and set(table.names) == {"game.exe", "launcher.exe"} and check_cells(table) > 100
     share = table.columns["present.gpu_share"]
-    assert share.values[0] == pytest.approx(0.978, abs=1e-3) and share.inputs == (
-        "gpu.busy_time",
-        "present.interval",
-    )
+    assert share.values[0] == pytest.approx(0.978, abs=1e-3) and share.inputs == ("gpu.busy_time", "present.interval")
     assert "GPU-bound" in next(q.message for q in table.quality if q.check == "frame-bound" and "game.exe" in q.message)
     assert np.isnan(table.columns["display.latency"].values[-1])
 

@@ -84,9 +84,7 @@ def test_pairs_hear_barriers_and_queues(tmp_path: Path, queue: str, walls: int, 
 @pytest.mark.parametrize(("walls", "merged"), [(1, True), (0, False), ("", True)])
 def test_what_no_barrier_parts_hands_nothing_over(tmp_path: Path, walls: int | str, merged: bool) -> None:
     said = _frame(
-        tmp_path,
-        "One,F,fullscreen,2,direct,1,20,25,40,85,0",
-        f"Two,F,fullscreen,2,direct,{walls},22,24,41,83,0",
+        tmp_path, "One,F,fullscreen,2,direct,1,20,25,40,85,0", f"Two,F,fullscreen,2,direct,{walls},22,24,41,83,0"
     )
     assert any("adjacent" in s for s in said) == merged
 

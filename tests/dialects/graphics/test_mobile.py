@@ -46,10 +46,7 @@ def test_doubled_columns_that_disagree_are_not_used() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (
-            "CaptureID,DrawID,SubmitCount,ReplayHandleID,MetricID,MetricName,Value\n2,9,1,1,1,Clocks,5\n",
-            "per-draw",
-        ),
+        ("CaptureID,DrawID,SubmitCount,ReplayHandleID,MetricID,MetricName,Value\n2,9,1,1,1,Clocks,5\n", "per-draw"),
         ("starting log, ok\nelapsed_s,SP_BUSY_CYCLES,SP_ALU_WORKING\n0.1,5,6\n", "KGSL"),
     ],
 )

@@ -108,9 +108,7 @@ def test_nothing_but_unknown_counters_is_refused(tmp_path: Path) -> None:
 
 
 NAMES = st.text(
-    st.characters(codec="ascii", categories=("L", "N"), include_characters="(){},. -"),
-    min_size=1,
-    max_size=12,
+    st.characters(codec="ascii", categories=("L", "N"), include_characters="(){},. -"), min_size=1, max_size=12
 )
 
 

@@ -20,12 +20,7 @@ TIMING = SAMPLES / "intel-pti" / "timing.txt"
 
 def test_metrics_per_kernel_instance_on_two_devices() -> None:
     t = read(QUERY, "intel-pti")
-    assert list(t.names) == [
-        "triad(float*, float*)",
-        "gemm<float, 16>",
-        "triad(float*, float*)",
-        "tail(int*)",
-    ]
+    assert list(t.names) == ["triad(float*, float*)", "gemm<float, 16>", "triad(float*, float*)", "tail(int*)"]
     c = t.columns
     assert c["eu.active"].values[1] == pytest.approx(0.814)
     assert c["eu.idle"].values[0] == pytest.approx(1 - 0.182 - 0.799)
@@ -69,10 +64,7 @@ H = "Kernel,SubDeviceId,GpuTime[ns],EuActive[%],EuStall[%],"
     ("row", "name"),
     [
         ("GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}],0,10,50,40,", "GEMM"),
-        (
-            "f<int, float>[SIMD8 {4; 1; 1} {8; 1; 1}],0,10,50,40,",
-            "f<int, float>",
-        ),  # commas that nobody quoted
+        ("f<int, float>[SIMD8 {4; 1; 1} {8; 1; 1}],0,10,50,40,", "f<int, float>"),  # commas that nobody quoted
         ('"f<int, float>[SIMD8 {4; 1; 1} {8; 1; 1}]",0,10,50,40,', "f<int, float>"),
         ("plain,0,10,50,40", "plain"),  # no trailing comma
         ("a[3],0,10,50,40,", "a[3]"),

@@ -76,11 +76,7 @@ def test_rule_rows_are_opinions() -> None:
 def test_old_section_names() -> None:
     table = read((SAMPLES / "ncu-details" / "solver-2021.csv").read_bytes())
     got = values(table)
-    assert got["sm.throughput"] == [0.417, 0.4166, 0.0632] and got["memory.throughput"] == [
-        0.6315,
-        0.632,
-        0.881,
-    ]
+    assert got["sm.throughput"] == [0.417, 0.4166, 0.0632] and got["memory.throughput"] == [0.6315, 0.632, 0.881]
     assert got["vram.throughput"] == got["memory.throughput"] and got["gpu.time"][2] == 402176
     assert len(table.opinions) == 3 and "Kernel Time" in table.unmapped
 
@@ -88,12 +84,7 @@ def test_old_section_names() -> None:
 def test_raw_sample() -> None:
     table = read(RAW.read_bytes())
     got = values(table)
-    assert (table.dialect, len(table), table.arch, table.device) == (
-        "ncu-raw",
-        3,
-        "sm_86",
-        "NVIDIA RTX A5500",
-    )
+    assert (table.dialect, len(table), table.arch, table.device) == ("ncu-raw", 3, "sm_86", "NVIDIA RTX A5500")
     assert got["gpu.time"] == [214050, 112220, 3300] and got["sm.throughput"] == [0.1231, 0.3102, 0.0207]
     assert got["stall_cycles.long_scoreboard"][0] == 86.2 and got["stall_cycles.selected"] == [1.0] * 3
     assert "nvlink__dev_display_name_all" in table.unmapped
@@ -227,10 +218,7 @@ def test_ambiguous_numbers_are_refused_and_thousands_are_not() -> None:
         read(long(("0/1", "gpu__time_duration.sum", "ns", "117.344")))
     assert values(read(long(("0/1", "gpu__time_duration.sum", "ns", "117,344"))))["gpu.time"] == [117344]
     table = read(
-        long(
-            ("0/1", "gpu__time_duration.sum", "ns", "117.344"),
-            ("0/1", "dram__bytes.sum", "byte", "27.595.520"),
-        )
+        long(("0/1", "gpu__time_duration.sum", "ns", "117.344"), ("0/1", "dram__bytes.sum", "byte", "27.595.520"))
     )
     assert values(table)["gpu.time"] == [117344]
     forced = read(long(("0/1", "gpu__time_duration.sum", "ns", "117.344")), decimal="point")
@@ -384,11 +372,7 @@ def test_printed_numbers_come_back(value: float, style: str) -> None:
 @given(st.lists(st.integers(1, 65535), min_size=1, max_size=3))
 def test_extents(sizes: list[int]) -> None:
     want = float(np.prod([float(s) for s in sizes]))
-    for text in (
-        f"({', '.join(map(str, sizes))})",
-        " x ".join(map(str, sizes)),
-        ",   ".join(f"{s:,}" for s in sizes),
-    ):
+    for text in (f"({', '.join(map(str, sizes))})", " x ".join(map(str, sizes)), ",   ".join(f"{s:,}" for s in sizes)):
         if len(sizes) > 1 or "," not in text:
             assert extents.totals([extents.axes(text)])[0] == want
 

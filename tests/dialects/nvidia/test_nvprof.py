@@ -23,11 +23,7 @@ def test_summary_sample() -> None:
     table = read(SUMMARY.read_bytes())
     got = values(table)
     assert table.dialect == "nvprof-summary" and len(table) == 3 and list(table.kinds) == ["compute", "compute", "copy"]
-    assert got["gpu.time"] == [41210440, 21615360, 8091648] and got["gpu.time_max"] == [
-        231040,
-        119136,
-        5634210,
-    ]  # ms
+    assert got["gpu.time"] == [41210440, 21615360, 8091648] and got["gpu.time_max"] == [231040, 119136, 5634210]  # ms
     assert got["gpu.time_min"][0] == 211904 and got["frame.calls"] == [192, 192, 4]  # us
     assert any("API calls" in n for n in table.notes)
     record = table.files[0].records([table.line(1)])[table.line(1)]
@@ -91,10 +87,7 @@ def test_units_glued_to_values_and_commas_without_quotes() -> None:
         "Time(%),Time,Calls,Avg,Min,Max,Name\n47.79%,542.36ms,45,12.052ms,12.007us,12.110ms,[CUDA memcpy HtoD]\n20.92%,1.5s,150,1.5829ms,1.5103ms,2.1174ms,sor(float*, float*, int)\n"
     )
     assert list(table.names) == ["[CUDA memcpy HtoD]", "sor(float*, float*, int)"]
-    assert values(table)["gpu.time"] == [542360000, 1500000000] and values(table)["gpu.time_min"] == [
-        12007,
-        1510300,
-    ]
+    assert values(table)["gpu.time"] == [542360000, 1500000000] and values(table)["gpu.time_min"] == [12007, 1510300]
 
 
 CONSOLE = """\
@@ -154,15 +147,9 @@ def test_a_summary_on_the_console_is_read() -> None:
 
 
 def test_cells() -> None:
-    assert nvprof_metrics.cell("Low (2)") == (2.0, "level") and nvprof_metrics.cell("Idle (0)") == (
-        0.0,
-        "level",
-    )
+    assert nvprof_metrics.cell("Low (2)") == (2.0, "level") and nvprof_metrics.cell("Idle (0)") == (0.0, "level")
     assert nvprof_metrics.cell("132.000000%") == (pytest.approx(1.32), "%")
-    assert nvprof_metrics.cell("976.562500KB/s") == (976562.5, "KB/s") and nvprof_metrics.cell("0.93") == (
-        0.93,
-        "",
-    )
+    assert nvprof_metrics.cell("976.562500KB/s") == (976562.5, "KB/s") and nvprof_metrics.cell("0.93") == (0.93, "")
     assert str(nvprof_metrics.cell("<OVERFLOW>")[0]) == "nan"
 
 

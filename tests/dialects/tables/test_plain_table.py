@@ -66,7 +66,7 @@ def _read(path: Path) -> object:
     source = Source(str(path))
     try:
         line, headers = wide_table.header(source)
-        found = wide_table.read(source, line, len(headers), [1, 2, 3], [0])
+        found = wide_table.read(source, line, headers, [1, 2, 3], [0])
     except TriageError as e:
         return str(e)
     lines = [found.line(i) for i in range(len(found.texts[0]))]

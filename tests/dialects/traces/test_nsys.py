@@ -38,13 +38,7 @@ def test_trace_sample() -> None:
     got = values(table)
     assert table.dialect == "nsys-trace" and len(table) == 5 and table.device == "NVIDIA RTX A5500"
     assert list(table.kinds) == ["copy", "compute", "compute", "compute", "compute"]
-    assert got["launch.grid_size"] == [None, 16384, 16384, 16, 16] and got["launch.registers"] == [
-        None,
-        18,
-        20,
-        24,
-        24,
-    ]
+    assert got["launch.grid_size"] == [None, 16384, 16384, 16, 16] and got["launch.registers"] == [None, 18, 20, 24, 24]
     assert got["launch.shared_static"][2] == 4000 and table.columns["launch.grid_size"].formula == "GrdX x GrdY x GrdZ"
     assert table.raw["GrdX"].values[1] == 128
     assert table.trace is not None
@@ -119,12 +113,7 @@ def test_text_layouts(box: bool) -> None:
 
 def test_older_and_other_units() -> None:
     old = "Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,Name\n60.0,1200,2,600.0,500,700,k\n"
-    assert values(read(old)) == {
-        "gpu.time": [1200],
-        "gpu.time_min": [500],
-        "gpu.time_max": [700],
-        "frame.calls": [2],
-    }
+    assert values(read(old)) == {"gpu.time": [1200], "gpu.time_min": [500], "gpu.time_max": [700], "frame.calls": [2]}
     micro = "Time (%),Total Time (us),Instances,Avg (us),Name\n60.0,1.2,2,0.6,k\n"
     assert values(read(micro))["gpu.time"] == [1200]
 

@@ -11,34 +11,13 @@ from triage.capture.trace_nouns import ALLOC, API, LAUNCH, LOAD, MEMCPY, SYNC
 _PARTS: tuple[tuple[int, Sequence[str]], ...] = (
     (
         SYNC,
-        (
-            "Synchronize",
-            "hsa_signal_wait",
-            "WaitForFences",
-            "DeviceWaitIdle",
-            "QueueWaitIdle",
-            "WaitSemaphores",
-            "clFinish",
-            "clWaitForEvents",
-            "urQueueFinish",
-            "urEventWait",
-        ),
+        "Synchronize hsa_signal_wait WaitForFences DeviceWaitIdle QueueWaitIdle WaitSemaphores clFinish clWaitForEvents "
+        "urQueueFinish urEventWait".split(),
     ),
     (
         MEMCPY,
-        (
-            "Memcpy",
-            "Memset",
-            "memory_async_copy",
-            "memory_copy",
-            "memory_fill",
-            "AppendMemory",
-            "AppendImage",
-            "EnqueueRead",
-            "EnqueueWrite",
-            "EnqueueCopy",
-            "EnqueueFill",
-        ),
+        "Memcpy Memset memory_async_copy memory_copy memory_fill AppendMemory AppendImage EnqueueRead EnqueueWrite EnqueueCopy "
+        "EnqueueFill".split(),
     ),
     (
         ALLOC,

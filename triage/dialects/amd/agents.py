@@ -20,14 +20,12 @@ from triage.ground.errors import BadCapture, TriageError
 _SPECS = {"cu_per_gpu": "Cu_Count", "num_xcd": "Num_Xcc", "max_sclk": "Max_Engine_Clk_Fcompute"}
 
 
-def beside(source: Source, ending: str) -> Source | None:
-    """The agent table of the same run: `run_kernel_trace.csv` goes with `run_agent_info.csv`."""
+def beside(source: Source, ending: str, other: str = "_agent_info") -> Source | None:
+    """The table of the same run with another ending: `run_kernel_trace.csv` goes with `run_agent_info.csv`."""
     stem = Path(source.name.removesuffix(".gz")).stem
     if stem == ending.lstrip("_"):
-        return source.sibling("agent_info.csv")
-    if not stem.endswith(ending):
-        return None
-    return source.sibling(f"{stem.removesuffix(ending)}_agent_info.csv")
+        return source.sibling(f"{other.lstrip('_')}.csv")
+    return source.sibling(f"{stem.removesuffix(ending)}{other}.csv") if stem.endswith(ending) else None
 
 
 def tables_in_folder(source: Source, ending: str) -> list[Source]:
@@ -51,8 +49,7 @@ def only(source: Source, ending: str) -> Source:
     if len(files) != 1:
         shown = ", ".join(f.path for f in files[:3])
         raise BadCapture(
-            f"{source.path}: {len(files)} runs or passes in this folder ({shown})",
-            "name one of these files",
+            f"{source.path}: {len(files)} runs or passes in this folder ({shown})", "name one of these files"
         )
     return files[0]
 

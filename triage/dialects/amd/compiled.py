@@ -42,7 +42,7 @@ def join(table: Table, source: Source, arch: str) -> None:
             values = np.where(np.isfinite(given.values), given.values, values)
         header = next(t.columns[metric].header for t in found.values() if metric in t.columns)
         formula = f"{header} of {', '.join(sorted({t.files[0].name for t in found.values()}))}"
-        table.columns[metric] = Column(values, formula, formula=formula)
+        table.columns[metric] = Column.computed(values, formula)
     table.files += [t.files[0] for t in found.values()]
     names = ", ".join(sorted(found))
     table.notes.append(f"the compiler's statistics were joined for {len(found)} kernels ({names})")

@@ -41,7 +41,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
     text = {roles["name"], counter_at, *keys, *(roles[r] for r in ("start", "end") if r in roles)}
     numeric = [*launch.values(), value_at]
     style = wide_table.number_style(source, source.head_lines[line:], [value_at], decimal)
-    wide = wide_table.read(source, line, len(headers), numeric, sorted(text), style=style)
+    wide = wide_table.read(source, line, headers, numeric, sorted(text), style=style)
     count = len(wide.numbers[value_at])
     lines = wide.lines if wide.lines is not None else np.arange(count) + wide.first_line
     repeated = wide.texts[counter_at] == headers[counter_at]  # the header again: files appended to each other
@@ -58,13 +58,7 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
     _counters(export, table, wide.texts[counter_at], wide.numbers[value_at], dispatch, lines, value_at, len(first))
     if "start" in roles and "end" in roles:
         _time(table, export, headers, roles, wide, dispatch, first, lines)
-    named = {
-        *launch.values(),
-        roles["name"],
-        counter_at,
-        value_at,
-        *(roles[r] for r in ("start", "end") if r in roles),
-    }
+    named = {*launch.values(), roles["name"], counter_at, value_at, *(roles[r] for r in ("start", "end") if r in roles)}
     table.unmapped += [h for i, h in enumerate(headers) if h and i not in named]
     return table, export
 
@@ -91,14 +85,7 @@ def _dispatches(keys: list[Names], dead: Masks) -> tuple[Indices, Indices]:
 
 
 def _counters(
-    export: Export,
-    table: Table,
-    names: Names,
-    values: Floats,
-    dispatch: Indices,
-    lines: Indices,
-    column: int,
-    n: int,
+    export: Export, table: Table, names: Names, values: Floats, dispatch: Indices, lines: Indices, column: int, n: int
 ) -> None:
     """Every counter as one column over the n dispatches; a counter of no use is listed and left."""
     codes, distinct = numbered(names)

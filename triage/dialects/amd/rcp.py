@@ -72,46 +72,38 @@ def read(source: Source, options: Options) -> Table:
     launch = {m: c for h, m in _LAUNCH.items() if (c := wide_table.find(plain, h)) >= 0}
     counters = {h: i for i, h in enumerate(plain) if h in counter_names.DIRECT}
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
-    wide = wide_table.read(source, line, len(headers), numeric, [method, *sizes.values()], decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, [method, *sizes.values()], decimal=options.decimal)
     table = wide.table(NAME, source, rocm.names(wide.texts[method]))
     export = Export(source)
     if time >= 0:
         unit = bare[time][1] or "ms"  # the tool's only unit for this column
-        factor = units.factor(unit, "ns")
-        table.columns["gpu.time"] = Column(wide.numbers[time] * factor, headers[time], time + 1, unit, factor)
+        table.columns["gpu.time"] = wide.column(time, unit, units.factor(unit, "ns"))
     for metric, c in launch.items():
-        factor = 0.01 if metric == "occupancy.theoretical" else 1.0
-        table.columns[metric] = Column(
-            wide.numbers[c] * factor, headers[c], c + 1, "%" if factor == 0.01 else "", factor
-        )
-    _sizes(table, wide, headers, sizes)
+        table.columns[metric] = wide.column(c, *(("%", 0.01) if metric == "occupancy.theoretical" else ()))
+    _sizes(table, wide, sizes)
     for h, c in counters.items():
-        export.counters[h] = Column(wide.numbers[c], headers[c], c + 1)
+        export.counters[h] = wide.column(c)
     # only the comment lines say which GPU it was
     if m := _DEVICE.search("\n".join(source.head_lines[: line - 1])):
         table.device = m[1]
-    used = {*numeric, method, *sizes.values()}
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
     return rocm.finish(table, export, options, names())
 
 
-def _sizes(table: Table, wide: wide_table.Wide, headers: list[str], sizes: dict[str, int]) -> None:
+def _sizes(table: Table, wide: wide_table.Wide, sizes: dict[str, int]) -> None:
     """Group size, work-items and groups from cells like `{ 256 16 1 }`."""
     odd = Odd()
-    parts = {w: extents.read(wide.texts[c], headers[c], wide.line, odd, blanks=True) for w, c in sizes.items()}
+    parts = {w: extents.read(wide.texts[c], wide.headers[c], wide.line, odd, blanks=True) for w, c in sizes.items()}
     table.quality += odd.remarks()
     for what, metric in (("WorkGroupSize", "launch.block_size"), ("GlobalWorkSize", "launch.threads")):
         if what in parts:
             values = extents.totals(parts[what])
-            formula = f"product of {headers[sizes[what]]}"
-            table.columns[metric] = Column(values, formula, formula=formula)
+            formula = f"product of {wide.headers[sizes[what]]}"
+            table.columns[metric] = Column.computed(values, formula)
     if len(parts) == 2:
         pairs = list(zip(parts["GlobalWorkSize"], parts["WorkGroupSize"], strict=True))
         values = np.array([_groups(g, w) for g, w in pairs])
         formula = "GlobalWorkSize / WorkGroupSize per axis"
-        table.columns["launch.grid_size"] = Column(
-            values, formula, formula=formula, inputs=("launch.threads", "launch.block_size")
-        )
+        table.columns["launch.grid_size"] = Column.computed(values, formula, ("launch.threads", "launch.block_size"))
 
 
 def _groups(work_items: list[float], group: list[float]) -> float:

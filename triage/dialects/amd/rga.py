@@ -63,8 +63,7 @@ def read(source: Source, options: Options) -> Table:
     device = wide_table.find(headers, "DEVICE")
     if device < 0 or not found:
         raise BadCapture(f"{source.path}: not an RGA statistics table", "see: triage facts FILE")
-    style = wide_table.number_style(source, source.head_lines[line:], [*found.values()], options.decimal)
-    wide = wide_table.read(source, line, len(headers), [*found.values(), *axes], [device], style=style)
+    wide = wide_table.read(source, line, headers, [*found.values(), *axes], [device], decimal=options.decimal)
     devices = [str(d).strip() for d in wide.texts[device]]
     if (bad := next((d for d in devices if not re.search("[A-Za-z]", d)), None)) is not None:
         raise BadCapture(f"{source.path}: DEVICE is {bad[:40]!r}, no GPU's name", "analyse the kernel again")
@@ -78,7 +77,7 @@ def read(source: Source, options: Options) -> Table:
             values = np.where(values == 0, np.nan, values)
         if np.isfinite(values).any():
             table.columns[metric] = Column(values, headers[c], c + 1)
-    _workgroup(table, wide, headers, axes)
+    _workgroup(table, wide, axes)
     if not table.columns:
         raise BadCapture(f"{source.path}:{line + 1}: no numeric cells", "analyse the kernel again")
     if len(set(devices)) == 1:  # the column holds gfx names, which are both
@@ -88,24 +87,20 @@ def read(source: Source, options: Options) -> Table:
             f"statistics for {len(set(devices))} GPUs ({', '.join(dict.fromkeys(devices))}): name one with --device"
         )
         table.names = np.array([f"{stem or 'kernel'} ({d})" for d in devices], dtype=object)
-    used = {*found.values(), *axes, device}
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used]
     table.notes.append("compiler statistics: no times, so nothing is ranked and no share of the frame is known")
     return table
 
 
-def _workgroup(table: Table, wide: wide_table.Wide, headers: list[str], axes: list[int]) -> None:
+def _workgroup(table: Table, wide: wide_table.Wide, axes: list[int]) -> None:
     """The group size the source demands, where all three sizes are stated."""
     if len(axes) != 3:
         return
     values = np.prod([np.where(wide.numbers[c] == 0, np.nan, wide.numbers[c]) for c in axes], axis=0)
     if not np.isfinite(values).any():
         return
-    formula = " * ".join(headers[c] for c in axes)
-    table.raw |= {headers[c]: Column(wide.numbers[c], headers[c], c + 1) for c in axes}
-    table.columns["launch.block_size"] = Column(
-        values, formula, formula=formula, inputs=tuple(headers[c] for c in axes)
-    )
+    sizes = tuple(wide.headers[c] for c in axes)
+    table.raw |= {wide.headers[c]: wide.column(c) for c in axes}
+    table.columns["launch.block_size"] = Column.computed(values, " * ".join(sizes), sizes)
 
 
 def _kernel(file: str, devices: list[str]) -> str:

@@ -248,9 +248,7 @@ def _busy_in_cycles(table: Table, export: Export) -> None:
     slots = export.specs["max_waves_per_cu"].values.max() if "max_waves_per_cu" in export.specs else MAX_WAVES
     if 4 * waves.values[both].sum() > 1.25 * slots * busy.values[both].sum() > 0:  # two passes differ by less
         export.counters["SQ_BUSY_CU_QUADS"], formula = busy, "4 * SQ_BUSY_CU_QUADS"
-        export.counters["SQ_BUSY_CU_CYCLES"] = Column(
-            4 * busy.values, formula, formula=formula, inputs=("SQ_BUSY_CU_QUADS",)
-        )
+        export.counters["SQ_BUSY_CU_CYCLES"] = Column.computed(4 * busy.values, formula, ("SQ_BUSY_CU_QUADS",))
         table.notes.append(
             f"SQ_BUSY_CU_CYCLES was read as quad-cycles: as cycles more than {slots:.0f} waves would share a CU"
         )
@@ -339,4 +337,4 @@ def _compute(table: Table, find: _Lookup, metric: str, formula: str) -> None:
         return
     for name in used:
         find.keep(name)
-    table.columns[metric] = Column(values, formula, 0, formula=formula, inputs=used)
+    table.columns[metric] = Column.computed(values, formula, used)

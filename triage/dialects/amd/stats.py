@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.dialects.amd import rocm, unquoted_names
@@ -76,8 +76,7 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
         raise BadCapture(f"{source.path}: not a rocprof stats table", "see: triage facts FILE")
     roles = wide_table.roles(headers, ROLES)
     source = unquoted_names.quoted(source, line, headers, roles["name"])
-    numeric = [roles["calls"], roles["total"]]
-    wide = wide_table.read(source, line, len(headers), numeric, [roles["name"]], decimal=decimal)
+    wide = wide_table.read(source, line, headers, [roles["calls"], roles["total"]], [roles["name"]], decimal=decimal)
     exported = [str(n) for n in wide.texts[roles["name"]]]
     if what := kind(exported):
         raise NotTriageable(f"{source.path}: {what} (first: {exported[0]!r}), not GPU kernels", hint)
@@ -85,7 +84,5 @@ def read(source: Source, dialect: str, hint: str, decimal: str = "") -> Table:
     table = wide.table(dialect, source, shown)
     table.kinds = rocm.kinds(table.names)
     for role, metric, unit in (("total", "gpu.time", "ns"), ("calls", "frame.calls", "")):
-        c = roles[role]
-        table.columns[metric] = Column(wide.numbers[c], headers[c], c + 1, unit)
-    table.unmapped = [h for i, h in enumerate(headers) if i not in (*numeric, roles["name"])]
+        table.columns[metric] = wide.column(roles[role], unit)
     return table

@@ -47,11 +47,10 @@ def load(
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(counters.values())
     text = [roles[r] for r in ("name", "start", "end") if r in roles]
     repeats = _repeats(source, line)
-    wide = wide_table.read(source, line, len(headers), numeric, text, decimal=decimal, skip=repeats)
+    wide = wide_table.read(source, line, headers, numeric, text, decimal=decimal, skip=repeats)
     shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
     names = rocm.names(wide.texts[roles["name"]])
     table = wide.table(dialect, source, names)
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in taken and i not in counters.values()]
     export = Export(source)
     for role, c in roles.items():
         if role == "name":
@@ -59,7 +58,7 @@ def load(
         values = rocm.stamps(wide.texts[c]) if role in ("start", "end") else wide.numbers[c]
         export.roles[role] = Column(values, headers[c], c + 1, "ns" if role in ("start", "end", "duration") else "")
     for name, c in counters.items():
-        export.counters[name] = Column(wide.numbers[c], name, c + 1)
+        export.counters[name] = wide.column(c)
     # a single record that ends before its first number is a cut file, not a dispatch without counters
     if len(table.names) == 1 and not any(
         np.isfinite(c.values).any() for c in (*export.roles.values(), *export.counters.values())

@@ -114,9 +114,15 @@ def _values(
     texts = [c for c in (*roles.values(), host_rows.column(headers)) if c >= 0]
     also = [c for c in (_share_column(headers),) if c >= 0 and c not in texts and numeric]
     read = [*numeric, *also]
-    printed = {c: wide_table.stated_unit(headers[c]) for c in read}
     wide = wide_table.read(
-        source, line, len(headers), read, texts, decimal=options.decimal, skip=unit_row, printed=printed
+        source,
+        line,
+        wide_table.header(source)[1],
+        read,
+        texts,
+        decimal=options.decimal,
+        skip=unit_row,
+        printed={c: wide_table.stated_unit(headers[c]) for c in read},
     )
     if not any(np.isfinite(wide.numbers[c]).any() for c in numeric):
         # a single record that ends before its first number is a cut file, not a workload without metrics

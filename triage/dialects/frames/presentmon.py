@@ -38,13 +38,9 @@ CPU or the GPU sets the frame rate; capture the frame with GPU Trace, PIX or Ren
 All PresentMon times are milliseconds.
 """
 # the desktop compositor presents beside every application: skip it unless it is alone
-_DESKTOP = (
-    "dwm.exe",
-    "explorer.exe",
-    "searchhost.exe",
-    "startmenuexperiencehost.exe",
-    "textinputhost.exe",
-    "shellexperiencehost.exe",
+_DESKTOP = tuple(
+    f"{name}.exe"
+    for name in "dwm explorer searchhost startmenuexperiencehost textinputhost shellexperiencehost".split()
 )
 CLEAR = 3.0  # times the GPU work of the next application: that is the one that was measured
 # 1.x takes options with one dash, 2.x with two and tracks the GPU unless told not to (PresentMon, README-ConsoleApplication.md)
@@ -118,14 +114,14 @@ def read(source: Source, options: Options) -> Table:
         if n > line and headers[0] and text.startswith(headers[0] + source.delimiter)
     ]
     numeric = sorted({*found.values(), *(i for i, h in enumerate(plain) if _UTIL.match(h))})
-    wide = wide_table.read(source, line, len(headers), numeric, texts, style=style, skip=repeats)
+    wide = wide_table.read(source, line, headers, numeric, texts, style=style, skip=repeats)
     shape.alike(source, {headers[c]: wide.texts[c] for c in who[1:2] if c >= 0}, wide.line)
     shown = _names([wide.texts[c] if c >= 0 else None for c in who])
-    table = Table(NAME, [source], shown, {}, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    table = wide.table(NAME, source, shown)
+    table.unmapped = [h for c, h in enumerate(headers) if h and c not in (*found.values(), *texts)]
     table.kinds = np.full(len(table), "frame", dtype=object)
     for metric, i in found.items():
-        values = wide.numbers[i] * 1e6  # ms, whether or not the header says so
-        table.columns[metric] = Column(values, headers[i], i + 1, "ms", 1e6)
+        table.columns[metric] = wide.column(i, "ms", 1e6)  # whether or not the header says so
     for metric in ("gpu.time", "gpu.busy_time", "gpu.wait"):  # `NA` throughout, where the GPU was not tracked
         if metric in table.columns and not np.isfinite(table.columns[metric].values).any():
             table.unmapped.append(table.columns.pop(metric).header)
@@ -145,8 +141,6 @@ def read(source: Source, options: Options) -> Table:
     pacing.judge(table, judged)
     # what was recorded is all that frame timing has; only GPU times may still be switched on
     table.collectable = frozenset() if "gpu.time" in table.columns else frozenset(_TRACKED)
-    taken = {*found.values(), *texts}
-    table.unmapped += [h for i, h in enumerate(headers) if i not in taken and h]
     count = len(set(table.names))
     table.notes.append(
         f"{len(table)} presents of {count} swap chain{'s' if count > 1 else ''}; GPU time is the sum of the target's, other"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture import queue_lanes
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs
@@ -49,12 +49,13 @@ def read(source: Source, options: Options) -> Table:
             "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv",
         )
     numeric = [c for c in (time, start) if c >= 0]
-    wide = wide_table.read(source, line, len(headers), numeric, [name], decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, [name], decimal=options.decimal)
     length = wide.numbers[time]
     if not np.isfinite(length).any():
         raise BadCapture(f"{source.path}: no GPU zone with a time", "export again with tracy-csvexport -g")
     names = np.array([str(n) or "(unnamed zone)" for n in wide.texts[name]], dtype=object)
     table = wide.table(NAME, source, names)
+    table.unmapped = []  # the rest says where in the code a zone is
     if start >= 0:
         begun, lasted = np.nan_to_num(wide.numbers[start], nan=-1.0), np.nan_to_num(length)
         lane = zones.crossing(names.tolist(), begun.tolist(), lasted.tolist())
@@ -69,7 +70,7 @@ def read(source: Source, options: Options) -> Table:
     if wrong.size:
         text = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
         table.remark("impossible-value", text, int(wrong[0]))
-    table.columns["gpu.time"] = Column(length, headers[time], time + 1, "ns")
+    table.columns["gpu.time"] = wide.column(time, "ns")
     table.collectable = frozenset()
     table.notes.append(f"{plural(len(table), 'GPU zone')} of Tracy: times without counters")
     return table

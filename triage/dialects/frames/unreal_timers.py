@@ -68,7 +68,7 @@ def read(source: Source, options: Options) -> Table:
     extra = [i for h in ("I.Max", "I.Med") if (i := wide_table.find(headers, h)) >= 0]
     kinds = [i for h in ("Type", "TimerType", "ThreadName", "Group") if (i := wide_table.find(headers, h)) >= 0][:1]
     numeric = [count, incl, excl, *extra]
-    wide = wide_table.read(source, line, len(headers), numeric, [name, *kinds], decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, [name, *kinds], decimal=options.decimal)
     names = np.array([str(n) for n in wide.texts[name]], dtype=object)
     gpu, stated = _gpu(names, wide.texts[kinds[0]] if kinds else None)
     twins = np.zeros(len(names), dtype=bool) if stated else _twins(names, gpu, wide.numbers[excl])
@@ -79,27 +79,26 @@ def read(source: Source, options: Options) -> Table:
             "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*",
         )
     rows = np.flatnonzero(gpu)
-    lines = wide.lines if wide.lines is not None else np.arange(len(names)) + wide.first_line
+    kept = wide.only(rows)
     shown = np.array([m[2] if (m := _GROUP_RE.fullmatch(str(n))) else n for n in names[rows]], dtype=object)
-    table = Table(NAME, [source], shown, {}, lines=lines[rows], quality=wide.quality, group=False)
-    calls = wide.numbers[count][rows]
+    table = Table(NAME, [source], shown, {}, lines=kept.lines, quality=wide.quality, group=False)
+    calls = kept.numbers[count]
     frames = _frames(names[rows], calls, wide.numbers[count][~gpu])
-    own = wide.numbers[excl][rows]
-    table.raw[headers[excl]] = Column(own * 1e9, headers[excl], excl + 1, "s", 1e9)
+    own = table.raw[headers[excl]] = kept.column(excl, "s", 1e9)
     if not stated:
         mixed = "CPU timers are among them" if (~gpu).any() else "no column or name says which timers are the GPU's"
         table.remark(
             "gpu-timers", f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*", doubt=True
         )
     formula = f"{headers[excl]} / {frames:,.0f} frames" if frames > 1 else headers[excl]
-    table.columns["gpu.time"] = Column(own * 1e9 / frames, headers[excl], formula=formula, inputs=(headers[excl],))
+    table.columns["gpu.time"] = Column(own.values / frames, headers[excl], formula=formula, inputs=(headers[excl],))
     runs = np.round(calls / frames)
     if frames > 1 and (runs > 1).any():
         formula = f"{headers[count]} / {frames:,.0f} frames"
         table.columns["frame.calls"] = Column(np.maximum(runs, 1.0), headers[count], formula=formula)
-    _say(table, wide.numbers[incl][rows], calls, frames)
+    _say(table, kept.numbers[incl], calls, frames)
     if len(extra) == 2:
-        table.quality += _spikes(shown, wide.numbers[extra[0]][rows], wide.numbers[extra[1]][rows])
+        table.quality += _spikes(shown, *(kept.numbers[c] for c in extra))
     if others := int((~gpu).sum()):
         table.notes.append(f"{plural(others, 'CPU timer')} left out: no GPU work")
     table.collectable = frozenset()

@@ -56,7 +56,7 @@ def read(source: Source, options: Options) -> Table:
     if not queues or kind < 0 or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
     numeric = [*queues, *plain]
-    wide = wide_table.read(source, line, len(headers), numeric, [kind, label], decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, [kind, label], decimal=options.decimal)
     kinds = [str(k).strip() for k in wide.texts[kind]]
     levels = [[w for w in str(t).split("|") if w.strip()] for t in wide.texts[label]]
     shown = [own[-1] if own else f"{what} {i}" for i, (own, what) in enumerate(zip(levels, kinds, strict=True))]
@@ -65,8 +65,8 @@ def read(source: Source, options: Options) -> Table:
     words = [next((kind for part, kind in _KINDS.items() if part in k.lower()), "") for k in kinds]
     table.kinds = np.array(words, dtype=object)
     for c, metric in plain.items():
-        table.columns[metric] = Column(wide.numbers[c], headers[c], c + 1)
-    table.raw |= {headers[c]: Column(wide.numbers[c], headers[c], c + 1) for c in queues}
+        table.columns[metric] = wide.column(c)
+    table.raw |= {headers[c]: wide.column(c) for c in queues}
     # the layer runs one workload at a time: its phases follow each other, except vertex work beside the non-fragment queue
     cycles = np.nansum([wide.numbers[c] for c in queues], axis=0)
     inputs = tuple(headers[c] for c in queues)
@@ -74,8 +74,7 @@ def read(source: Source, options: Options) -> Table:
     table.columns["gpu.time"] = Column(cycles * 1e9 / CLOCK_HZ, "", formula=formula, inputs=inputs)
     text = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
     table.remark("assumed-clock", text)
-    used = {kind, label, *numeric}
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in used and h != "Index"]
+    table.unmapped = [h for h in table.unmapped if h != "Index"]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")
     return table
 

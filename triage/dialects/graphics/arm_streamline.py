@@ -87,20 +87,17 @@ def read(source: Source, options: Options) -> Table:
         )
     numeric = sorted({*used.values(), *([length] if length >= 0 else [])})
     texts = [time, *([label] if label >= 0 else [])]
-    wide = wide_table.read(source, line, len(headers), numeric, texts, decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
     begun = np.array([_seconds(str(t), headers[time]) for t in wide.texts[time]])
     lasted = wide.numbers[length] * _scale(headers[length]) if length >= 0 else _steps(begun)
     if not np.isfinite(lasted).any():
         raise BadCapture(f"{source.path}: Streamline table of one moment", "export a longer part of the timeline")
     shown = [str(t).strip() or _REST for t in wide.texts[label]] if label >= 0 else ["whole GPU"] * len(begun)
     first = np.flatnonzero([i == 0 or shown[i] != shown[i - 1] for i in range(len(shown))])
-    table = Table(NAME, [source], np.array([shown[i] for i in first], dtype=object), {})
-    table.lines = (np.arange(len(shown)) + wide.first_line if wide.lines is None else wide.lines)[first]
-    table.quality += wide.quality
+    table = wide.only(first).table(NAME, source, np.array([shown[i] for i in first], dtype=object))
     table.columns["gpu.time"] = Column(_sums(lasted, first) * 1e9, headers[length if length >= 0 else time], formula="time of its lines")  # fmt: skip
     for metric, c in used.items():
         table.columns[metric] = _column(metric, headers[c], wide.numbers[c], lasted, first)
-    table.unmapped = [h for c, h in enumerate(headers) if h and c not in {time, label, length, *used.values()}]
     if label < 0:
         text = f"no column {', '.join(_LABELS[:3])}: the capture is one aggregate, without passes"
         table.remark("aggregate", text)

@@ -122,7 +122,7 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
     wanted = [c for h in (*chosen, *raws) for c in groups[h]]
     style = gpu_trace_columns.style(regimes, line, sep, wanted, options)
-    wide = wide_table.read(regimes, line, len(headers), wanted, [name], style=style, empty=NO_MARKERS)
+    wide = wide_table.read(regimes, line, headers, wanted, [name], style=style, empty=NO_MARKERS)
     numbers, paths = wide.numbers, wide.texts[name].tolist()
     repeats = max((len(groups[h]) for h in (*chosen, *raws)), default=1)
     events = gpu_trace_folder.read_events(export.events) if export.events is not None else None

@@ -20,10 +20,7 @@ INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
 # kind of work -> how calls that do it begin, without the API's prefix; DispatchRays and DispatchMesh are no compute
 _KINDS = (
-    (
-        "raytracing",
-        r"DispatchRays|TraceRays|BuildRaytracing|BuildAccelerationStructure|EmitRaytracing|CopyRaytracing",
-    ),
+    ("raytracing", r"DispatchRays|TraceRays|BuildRaytracing|BuildAccelerationStructure|EmitRaytracing|CopyRaytracing"),
     ("compute", r"Dispatch(?!Mesh)"),
     ("draw", r"Draw|MultiDraw|DispatchMesh|ExecuteIndirect\b.*Draw"),
     (
@@ -33,8 +30,7 @@ _KINDS = (
     ),
 )
 _API = re.compile(
-    r"(?:ID3D\w+::|vkCmd|vk|gl|IDirect3D\w+::)?(" + "|".join(p for _, p in _KINDS) + r")\w*\s*(?:\(|$)",
-    re.IGNORECASE,
+    r"(?:ID3D\w+::|vkCmd|vk|gl|IDirect3D\w+::)?(" + "|".join(p for _, p in _KINDS) + r")\w*\s*(?:\(|$)", re.IGNORECASE
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.arrays import Names
-from triage.capture.capture import SEP, Column, Table
+from triage.capture.capture import SEP, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -66,22 +66,20 @@ def read(source: Source, options: Options) -> Table:
     numeric = sorted({*(i for i, _, _ in found.values()), *(i for i, _ in raws), *([time[0]] if time else [])})
     if not numeric:
         raise BadCapture(f"{source.path}: none of the {len(counters)} counters is known", "see: triage list metrics")
-    wide = wide_table.read(source, line, len(headers), numeric, [name], decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, [name], decimal=options.decimal)
     full = wide.texts[name]
     leaves, paths = _paths(full)
-    table = Table(NAME, [source], leaves, {}, paths, first_line=wide.first_line, lines=wide.lines, quality=wide.quality)
+    table = wide.table(NAME, source, leaves)
+    table.paths = paths
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i], i, header, unit)
     if time:
         # the report has no row of units, and PerfWorks counts times in ns; who edits a header may say another
         unit = wide_table.split_unit(time[1])[1] or "ns"
-        factor = units.factor(unit, "ns")
-        table.columns["gpu.time"] = Column(
-            wide_table.scaled(wide.numbers[time[0]], factor), time[1], time[0] + 1, unit, factor
-        )
+        table.columns["gpu.time"] = wide.column(time[0], unit, units.factor(unit, "ns"))
     for i, h in raws:
         unit = perfworks.unit_of(h)
-        table.raw[h] = Column(wide.numbers[i] * (0.01 if unit else 1.0), h, i + 1, unit, 0.01 if unit else 1.0)
+        table.raw[h] = wide.column(i, unit, 0.01 if unit else 1.0)
     used = {h for _, h in raws} | ({time[1]} if time else set())
     table.unmapped = [h for h in unmapped if h not in used]
     perfworks.compute(table)

@@ -95,7 +95,7 @@ def clock_factor(values: Floats) -> float | None:
 def add(table: Table, metric: str, values: Floats, formula: str, inputs: tuple[str, ...]) -> None:
     """A computed column, unless the metric was exported; an all-missing result is left out."""
     if metric not in table.columns and np.isfinite(values).any():
-        table.columns[metric] = Column(values, formula, formula=formula, inputs=inputs)
+        table.columns[metric] = Column.computed(values, formula, inputs)
 
 
 def compute(table: Table) -> None:

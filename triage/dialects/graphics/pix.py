@@ -25,14 +25,7 @@ _SYNC = re.compile(
     r"(Signal|Wait|Present|PrepareForPresent|Close|Reset|ExecuteCommandLists|EndQuery|ResolveQueryData)\b"
 )
 # best first: from end of pipe to end of pipe adds up over events; from top of pipe on, neighbours overlap
-_TIMES = (
-    "eop to eop duration",
-    "gpu duration",
-    "duration",
-    "execution duration",
-    "top to eop duration",
-    "gpu time",
-)
+_TIMES = ("eop to eop duration", "gpu duration", "duration", "execution duration", "top to eop duration", "gpu time")
 _HINT = (
     "in PIX: open the capture, press Collect Timing Data, then export again; or: "
     "pixtool open-capture X.wpix save-event-list out.csv --counters=*"
@@ -112,13 +105,12 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     # a counter that is a time as well, from a replay of its own. Only PerfWorks' is compared: none of them states its
     # unit, and Intel's GpuTime is in us
     second = next(
-        (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")),
-        -1,
+        (i for i, h in counters if perfworks.counter(h) == "gpu__time_duration.sum" or h in ("GPUTime", "GpuTime")), -1
     )
     # ids stay text: a marker's Global ID may be a range
     numeric = sorted({i for i, _, _ in found.values()} | set(times) | ({second} if second >= 0 else set()))
     texts = [c for c in (top.name, top.global_id, top.row_id, top.parent) if c >= 0]
-    wide = wide_table.read(source, top.line, len(top.headers), numeric, texts, decimal=options.decimal)
+    wide = wide_table.read(source, top.line, top.headers, numeric, texts, decimal=options.decimal)
     count = len(wide.texts[top.name])
     ids = wide.texts[top.global_id]
     time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)
@@ -129,12 +121,8 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     keep = _work(names, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])
     if not keep.any():
         why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
-        raise NotTriageable(
-            f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})",
-            _HINT,
-        )
+        raise NotTriageable(f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})", _HINT)
     rows = np.flatnonzero(keep)
-    lines = (wide.lines if wide.lines is not None else np.arange(count) + wide.first_line)[rows]
     table = Table(
         dialect,
         [source],
@@ -142,7 +130,7 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         {},
         _levels(names, parent)[rows],
         _kinds(names, parent, keep)[rows],
-        lines=lines,
+        lines=wide.only(rows).lines,
         quality=wide.quality,
         unmapped=unmapped,
     )
@@ -191,10 +179,7 @@ def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:
         return
     unit = wide_table.split_unit(header)[1]
     if not unit:
-        raise UnknownUnit(
-            f"{table.files[0].path}:{top.line}: column {header!r} without a unit",
-            "write it as (ns)",
-        )
+        raise UnknownUnit(f"{table.files[0].path}:{top.line}: column {header!r} without a unit", "write it as (ns)")
     if column == top.time_top:  # the only times there are
         table.remark(
             "overlapping-times",

@@ -43,8 +43,7 @@ def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable for console output and lists without times."""
     if pix.head(source) is None:
         raise NotTriageable(
-            f"{source.path}: console output of pixtool, not an event list",
-            "name the file written by save-event-list",
+            f"{source.path}: console output of pixtool, not an event list", "name the file written by save-event-list"
         )
     table = pix.read(source, options, NAME)
     if len(table.columns) >= MANY:

@@ -85,8 +85,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = _header(source)
     if not line:
         raise NotTriageable(
-            f"{source.path}: RenderDoc event tree without counters",
-            _HINT + "; then pass this file with --events",
+            f"{source.path}: RenderDoc event tree without counters", _HINT + "; then pass this file with --events"
         )
     event = headers.index("EID")
     counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
@@ -98,11 +97,8 @@ def read(source: Source, options: Options) -> Table:
     # the EID is read as a number too: rows without one are no events
     numeric = sorted({event, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
-        raise NotTriageable(
-            f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit",
-            _HINT,
-        )
-    wide = wide_table.read(source, line, len(headers), numeric, [], decimal=options.decimal)
+        raise NotTriageable(f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit", _HINT)
+    wide = wide_table.read(source, line, headers, numeric, [], decimal=options.decimal)
     eids = wide.numbers[event]
     good = np.isfinite(eids)
     known = np.where(good, eids, 0)
@@ -111,18 +107,16 @@ def read(source: Source, options: Options) -> Table:
         raise shape.Misfit(source.path, {wide.line(int(r)): f"no event is number {eids[r]:g}" for r in far}, len(eids))
     if not good.any():
         raise BadCapture(f"{source.path}: no row with an event id", _HINT)
-    rows = np.flatnonzero(good)
-    lines = (wide.lines if wide.lines is not None else np.arange(len(eids)) + wide.first_line)[rows]
-    ids = eids[rows].astype(np.int64)
-    shown = np.array([f"EID {e}" for e in ids], dtype=object)
-    table = Table(NAME, [source], shown, {}, lines=lines, quality=wide.quality)
+    wide = wide.only(np.flatnonzero(good))
+    ids = wide.numbers[event].astype(np.int64)
+    table = wide.table(NAME, source, np.array([f"EID {e}" for e in ids], dtype=object))
     table.leaf_time = table.isolated = True  # durations are of single actions
     for metric, (i, header, unit) in found.items():
-        markers.column(table, metric, wide.numbers[i][rows], i, header, unit)
-    _times(table, timed, wide, rows)
+        markers.column(table, metric, wide.numbers[i], i, header, unit)
+    _times(table, timed, wide)
     if "gpu.time" in table.columns:
         table.notes.append(_ISOLATED)
-    _per_thread(table, extra, wide, rows)
+    _per_thread(table, extra, wide)
     tree, note = renderdoc_events.find(source, options.events, {int(e) for e in ids})
     if note:
         table.notes.append(note)
@@ -137,12 +131,12 @@ def read(source: Source, options: Options) -> Table:
     perfworks.compute(table)
     table.kinds = _kinds(table)
     if table.paths is not None:
-        _place_markers(table, table.paths, table.kinds, lines)
+        _place_markers(table, table.paths, table.kinds)
     table.collectable = markers.collectable(headers, names())
     return table
 
 
-def _place_markers(table: Table, paths: Names, kinds: Names, lines: Indices) -> None:
+def _place_markers(table: Table, paths: Names, kinds: Names) -> None:
     """Give each marker a row of its own before its first event: what holds for all of it has a place there."""
     shown: list[tuple[int, int]] = []  # (row of an event, levels of the marker before it; -1: the event itself)
     before: list[str] = []
@@ -159,7 +153,7 @@ def _place_markers(table: Table, paths: Names, kinds: Names, lines: Indices) -> 
         if k >= 0:
             levels = str(paths[row]).split(SEP)
             table.names[i], table.paths[i], table.kinds[i] = levels[k], SEP.join(levels[:k]), "marker"
-    table.lines = lines[rows]
+    table.lines = np.array([table.line(int(r)) for r in rows])
     for c in (*table.columns.values(), *table.raw.values()):
         c.values = np.where(made, np.nan, c.values[rows])
         c.lines = None if c.lines is None else c.lines[rows]
@@ -175,17 +169,15 @@ def _time_unit(header: str) -> str:
     return "ns" if perfworks.counter(bare) == "gpu__time_duration.sum" else ""
 
 
-def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide, rows: Indices) -> None:
+def _times(table: Table, timed: list[tuple[int, str, str]], wide: wide_table.Wide) -> None:
     """gpu.time from the first of the (column, header, unit); a remark where another disagrees or there is none."""
     if not timed:
         table.remark("no-times", "GPU Duration was not captured: findings cannot be ranked by time; " + _HINT)
         return
     i, header, unit = timed[0]
-    factor = units.factor(unit, "ns")
-    time = wide.numbers[i][rows] * factor
-    table.columns["gpu.time"] = Column(time, header, i + 1, unit, factor)
+    time = table.columns["gpu.time"] = wide.column(i, unit, units.factor(unit, "ns"))
     for j, other, u in timed[1:]:
-        markers.disagree(table, time, wide.numbers[j][rows] * units.factor(u, "ns"), header, other)
+        markers.disagree(table, time.values, wide.numbers[j] * units.factor(u, "ns"), header, other)
         table.unmapped.append(other)
 
 
@@ -198,12 +190,11 @@ def _registers(header: str) -> str:
     return m[1] if m else ""
 
 
-def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wide, rows: Indices) -> None:
+def _per_thread(table: Table, extra: list[tuple[int, str]], wide: wide_table.Wide) -> None:
     """Registers per thread from their percentage: the peak is 256 (the .ratio column of the same capture says so)."""
     for i, header in extra:
-        share = wide.numbers[i][rows] * 0.01
-        table.raw[header] = Column(share, header, i + 1, "%", 0.01)
-        registers = np.where(share > 0, share * 256, np.nan)  # 0: the stage did not run
+        share = table.raw[header] = wide.column(i, "%", 0.01)
+        registers = np.where(share.values > 0, share.values * 256, np.nan)  # 0: the stage did not run
         metric = f"registers_per_thread.{_registers(header)}"
         perfworks.add(table, metric, registers, f"{header} x 256 registers", (header,))
 

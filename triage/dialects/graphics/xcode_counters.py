@@ -59,10 +59,10 @@ def read(source: Source, options: Options) -> Table:
     time = next((i for i, h in enumerate(headers) if wide_table.split_unit(h)[0].lower() == _TIME), -1)
     numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, [])), *([time] if time >= 0 else [])]
     text = [c for c in (label, buffer, group) if c >= 0]
-    wide = wide_table.read(source, line, len(headers), numeric, text, decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, text, decimal=options.decimal)
     labels = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
-    table = Table(NAME, [source], labels, {}, first_line=wide.first_line, lines=wide.lines, group=False)
-    table.quality += wide.quality
+    table = wide.table(NAME, source, labels)
+    table.group = False
     parents = [
         [str(wide.texts[c][i]).strip("/").replace("/", SEP) for c in (buffer, group) if c >= 0]
         for i in range(len(table))
@@ -78,8 +78,7 @@ def read(source: Source, options: Options) -> Table:
     _several(table)
     if not table.columns:
         raise BadCapture(
-            f"{source.path}: no known counter with a number",
-            "profile the capture in Xcode, then export again",
+            f"{source.path}: no known counter with a number", "profile the capture in Xcode, then export again"
         )
     if time >= 0:
         _time(table, f"{source.path}:{line}", headers[time], time, wide.numbers[time])

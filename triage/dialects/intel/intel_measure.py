@@ -48,7 +48,7 @@ def read(source: Source, options: Options) -> Table:
     hashes = [c for h in _SHADERS if (c := wide_table.find(headers, h)) >= 0]
     texts = [c for c in (frame, kind, target, *hashes) if c >= 0]
     numeric = [c for c in (time, idle, count) if c >= 0]
-    wide = wide_table.read(source, line, len(headers), numeric, texts)
+    wide = wide_table.read(source, line, headers, numeric, texts)
     if not (wide.numbers[time] > 0).any():
         raise BadCapture(f"{source.path}: time_us holds no time above 0", "record again, with INTEL_MEASURE=rt")
     shown = []
@@ -66,6 +66,7 @@ def read(source: Source, options: Options) -> Table:
         )
         shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
     table = wide.table(NAME, source, np.array(shown, dtype=object))
+    table.unmapped = []  # the rest numbers events and shaders
     numbered = [c for c in (frame, target, *hashes) if c >= 0]
     strange = [r for c in numbered for r, text in enumerate(wide.texts[c]) if not _HASH_RE.fullmatch(str(text).strip())]
     if strange:
@@ -76,11 +77,11 @@ def read(source: Source, options: Options) -> Table:
         table.paths = np.array([f"Frame {f}" if f.isdigit() else "" for f in frames], dtype=object)
     words = [next((kept for part, kept in _KINDS.items() if part in str(k).lower()), "") for k in wide.texts[kind]]
     table.kinds = np.array(words, dtype=object)
-    table.columns["gpu.time"] = Column(wide.numbers[time] * 1e3, headers[time], time + 1, "us", 1e3)
+    table.columns["gpu.time"] = wide.column(time, "us", 1e3)
     if idle >= 0:
         _idle(table, wide.numbers[time], wide.numbers[idle])
     if count >= 0:
-        table.columns["draw.count"] = Column(wide.numbers[count], headers[count], count + 1)
+        table.columns["draw.count"] = wide.column(count)
     table.collectable = frozenset()
     table.notes.append(
         "times between GPU timestamps; shaders are named by their hashes (find them with INTEL_DEBUG=fs,vs,cs)"

@@ -204,8 +204,7 @@ def read(source: Source, options: Options) -> Table:
         groups.setdefault(tuple(b.headers), []).append(b)
     # one output may hold tables of several shapes: the one with most metrics, then with most rows
     best = max(
-        groups.values(),
-        key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g)),
+        groups.values(), key=lambda g: (len(_plan(g[0].headers, source.path).metrics), sum(len(b.lines) for b in g))
     )
     plan = _plan(best[0].headers, source.path)
     table = _table(source, best, plan, compiled)
@@ -297,10 +296,7 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
     if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
         idle = np.maximum(0.0, 1 - c["eu.active"].values - c["eu.stall"].values)
         c["eu.idle"] = Column(
-            idle,
-            "1 - active - stall",
-            formula="max(0, 1 - eu.active - eu.stall)",
-            inputs=("eu.active", "eu.stall"),
+            idle, "1 - active - stall", formula="max(0, 1 - eu.active - eu.stall)", inputs=("eu.active", "eu.stall")
         )
     with np.errstate(all="ignore"):
         moved = ("vram.bytes_read", "vram.bytes_written")
@@ -308,12 +304,12 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
             time = np.where(c["gpu.time"].values > 0, c["gpu.time"].values, np.nan)
             rate = (c[moved[0]].values + c[moved[1]].values) / time * 1e9
             formula = "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"
-            c["vram.bandwidth"] = Column(rate, formula, formula=formula, inputs=(*moved, "gpu.time"))
+            c["vram.bandwidth"] = Column.computed(rate, formula, (*moved, "gpu.time"))
         elif set(_RATES) <= set(plan.extra):  # already per second
             parts = [data.numbers[plan.extra[n]] * 1e9 for n in _RATES]
             table.raw |= {n: Column(v, n, plan.extra[n] + 1) for n, v in zip(_RATES, parts, strict=True)}
             formula = " + ".join(_RATES)
-            c["vram.bandwidth"] = Column(parts[0] + parts[1], formula, formula=formula, inputs=_RATES)
+            c["vram.bandwidth"] = Column.computed(parts[0] + parts[1], formula, _RATES)
         if "KernelTime" in plan.extra and c["gpu.time"].column != plan.extra["KernelTime"] + 1:
             kernel = data.numbers[plan.extra["KernelTime"]]
             off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1

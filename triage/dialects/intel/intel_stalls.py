@@ -110,7 +110,7 @@ def read(source: Source, options: Options) -> Table:
         if any(reason in kernels[n] for n in order):
             values = np.array([kernels[n].get(reason, np.nan) / total[n] for n in order])
             formula = f"sum of {reason} / sum of all samples"
-            table.columns[metric] = Column(values, formula, formula=formula)
+            table.columns[metric] = Column.computed(values, formula)
     for i, name in enumerate(order):
         waits = total[name] - kernels[name].get(_ACTIVE, 0.0)
         if waits and i < 3:
@@ -149,7 +149,7 @@ def _times(table: Table, source: Source, options: Options) -> None:
             mine = [column.values[other.names == n] for n in table.names]
             values = np.array([m.sum() if len(m) else np.nan for m in mine])
             formula = f"sum of {column.header} in {other.files[0].name}"
-            table.columns[metric] = Column(values, formula, formula=formula)
+            table.columns[metric] = Column.computed(values, formula)
 
 
 collect = intel_pti.collect

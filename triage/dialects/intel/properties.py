@@ -49,9 +49,7 @@ def join(table: Table, source: Source, blocks: list[pti.Block], keys: list[str])
                 table.raw |= {pti.SPILLS: spilled, _PRIVATE: kept}
                 formula = f"{_PRIVATE} + {pti.SPILLS}"
                 table.columns["launch.private"] = kept
-                table.columns[metric] = Column(
-                    kept.values + spilled.values, formula, formula=formula, inputs=(_PRIVATE, pti.SPILLS)
-                )
+                table.columns[metric] = Column.computed(kept.values + spilled.values, formula, (_PRIVATE, pti.SPILLS))
             else:
                 table.columns[metric] = _column(data, headers[i], i, rows)
 

@@ -11,7 +11,6 @@ import re
 import numpy as np
 
 from triage import devices
-from triage.capture.arrays import Masks
 from triage.capture.capture import Column, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
@@ -139,48 +138,45 @@ def read(source: Source, options: Options) -> Table:
     time = next((at[t] for t in _TIMES if t in at), -1)
     if time < 0:
         raise NotTriageable(
-            f"{source.path}: computing tasks without times",
-            "report again without -column, or with Total Time",
+            f"{source.path}: computing tasks without times", "report again without -column, or with Total Time"
         )
     task = next(at[t] for t in _TASKS if t in at)
     texts = [task, *(at[n] for n in (_GLOBAL, _LOCAL) if n in at)]
     used = {n: at[n] for n in (*_METRICS, *_RATIOS, *_RATES, _READ, _WRITTEN) if n in at}
     numeric = sorted({time, *used.values()})
-    wide = wide_table.read(source, line, len(headers), numeric, texts, decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
     outside = np.array([str(n).strip() == _OUTSIDE for n in wide.texts[task]])
     if outside.all():
         raise BadCapture(f"{source.path}: no computing tasks", "profile again: vtune -collect gpu-hotspots")
     if outside.any():  # what the GPU did beside kernels has no time of its own to win back
-        wide = _without(wide, outside)
+        wide = wide.only(np.flatnonzero(~outside))
     tasks = np.array([str(n).strip() for n in wide.texts[task]], dtype=object)
     table = wide.table(NAME, source, tasks)
     copies = np.array([bool(_COPY.match(n)) for n in tasks])
     table.kinds = np.where(copies, "copy", "compute").astype(object)
-    table.columns["gpu.time"] = Column(wide.numbers[time] * 1e9, headers[time], time + 1, "s", 1e9)
+    table.columns["gpu.time"] = wide.column(time, "s", 1e9)
     for name, i in used.items():
         if name in _METRICS and _METRICS[name][0] not in table.columns:
             metric, factor = _METRICS[name]
-            values = wide.numbers[i] * factor
+            column = table.columns[metric] = wide.column(i, "%" if factor == 0.01 else "", factor)
             if metric.startswith("eu."):  # engines have no part in a copy
-                values = np.where(copies, np.nan, values)
-            table.columns[metric] = Column(values, headers[i], i + 1, "%" if factor == 0.01 else "", factor)
+                column.values = np.where(copies, np.nan, column.values)
     for name, metric in _RATIOS.items():
         if name in used:
-            table.raw[name] = Column(wide.numbers[used[name]], headers[used[name]], used[name] + 1)
+            table.raw[name] = wide.column(used[name])
             hits = 1 - table.raw[name].values / 100
-            table.columns[metric] = Column(hits, f"1 - {name} / 100", formula=f"1 - {name} / 100", inputs=(name,))
+            table.columns[metric] = Column.computed(hits, f"1 - {name} / 100", (name,))
     for name, (metric, each) in _RATES.items():
         if name in used:
-            table.raw[name] = Column(wide.numbers[used[name]], headers[used[name]], used[name] + 1)
+            table.raw[name] = wide.column(used[name])
             formula = f"{name} * gpu.time" + (f" / {each:g}" if each != 1 else "")  # GB/s times ns is bytes
             values = table.raw[name].values * table.columns["gpu.time"].values / each
-            table.columns[metric] = Column(values, formula, formula=formula, inputs=(name, "gpu.time"))
+            table.columns[metric] = Column.computed(values, formula, (name, "gpu.time"))
     if _READ in used and _WRITTEN in used:
-        parts = {n: Column(wide.numbers[used[n]], headers[used[n]], used[n] + 1) for n in (_READ, _WRITTEN)}
-        table.raw |= parts
+        table.raw |= {n: wide.column(used[n]) for n in (_READ, _WRITTEN)}
+        both = (table.raw[_READ].values + table.raw[_WRITTEN].values) * 1e9
         formula = f"({_READ} + {_WRITTEN}) * 1000000000"
-        both = (parts[_READ].values + parts[_WRITTEN].values) * 1e9
-        table.columns["vram.bandwidth"] = Column(both, formula, formula=formula, inputs=(_READ, _WRITTEN))
+        table.columns["vram.bandwidth"] = Column.computed(both, formula, (_READ, _WRITTEN))
     _shape(table, wide, at)
     if not options.device:
         named = {
@@ -191,20 +187,7 @@ def read(source: Source, options: Options) -> Table:
         device_name.remark_unnamed(table, "Arc B580")
     if outside.any():
         table.notes.append("the row of what the GPU did outside any computing task is no kernel and was left out")
-    table.unmapped = [h for i, h in enumerate(headers) if i not in {*numeric, *texts}]
     return table
-
-
-def _without(wide: wide_table.Wide, rows: Masks) -> wide_table.Wide:
-    """The table less these rows."""
-    keep = np.flatnonzero(~rows)
-    return wide_table.Wide(
-        {c: v[keep] for c, v in wide.numbers.items()},
-        {c: v[keep] for c, v in wide.texts.items()},
-        np.array([wide.line(int(i)) for i in keep]),
-        wide.first_line,
-        wide.quality,
-    )
 
 
 def _shape(table: Table, wide: wide_table.Wide, at: dict[str, int]) -> None:
@@ -217,15 +200,13 @@ def _shape(table: Table, wide: wide_table.Wide, at: dict[str, int]) -> None:
     }
     table.quality += odd.remarks()
     product = f"product of {_LOCAL}"
-    table.columns["launch.block_size"] = Column(sizes[_LOCAL], product, formula=product)
+    table.columns["launch.block_size"] = Column.computed(sizes[_LOCAL], product)
     if _GLOBAL in sizes:
-        table.raw[_GLOBAL] = Column(sizes[_GLOBAL], f"product of {_GLOBAL}", formula=f"product of {_GLOBAL}")
+        table.raw[_GLOBAL] = Column.computed(sizes[_GLOBAL], f"product of {_GLOBAL}")
         with np.errstate(all="ignore"):
             groups = np.ceil(sizes[_GLOBAL] / np.where(sizes[_LOCAL] > 0, sizes[_LOCAL], np.nan))
-        formula = f"{_GLOBAL} / {_LOCAL}"
-        table.columns["launch.grid_size"] = Column(
-            groups, formula, formula=formula, inputs=(_GLOBAL, "launch.block_size")
-        )
+        inputs = (_GLOBAL, "launch.block_size")
+        table.columns["launch.grid_size"] = Column.computed(groups, f"{_GLOBAL} / {_LOCAL}", inputs)
 
 
 def collect(metrics: list[str]) -> str:

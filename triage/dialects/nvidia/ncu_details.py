@@ -114,8 +114,7 @@ def recognise(source: Source) -> Match | None:
         return None
     extra = "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
     return Match(
-        0.95,
-        f"long Nsight Compute table: Metric Name and {'Average' if 'average' in low else 'Metric Value'}, {extra}",
+        0.95, f"long Nsight Compute table: Metric Name and {'Average' if 'average' in low else 'Metric Value'}, {extra}"
     )
 
 

@@ -25,8 +25,7 @@ The Summary table carries durations, the two throughputs and registers only. For
 
 # columns can be chosen and ordered in the window, so nothing but a name and one figure with its unit is sure
 _HEADER = Header(
-    b"Name",
-    re.compile(r'(?=.*(?:Function|Demangled) Name"?\s*[,;\t|])(?=.*(?:Duration|Cycles|Throughput) ?\[)'),
+    b"Name", re.compile(r'(?=.*(?:Function|Demangled) Name"?\s*[,;\t|])(?=.*(?:Duration|Cycles|Throughput) ?\[)')
 )
 
 names = ncu_names.names

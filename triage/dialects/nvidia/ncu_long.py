@@ -120,12 +120,7 @@ def numbered(source: Source, ids: Names, kernels: Names, good: Masks, lines: Ind
 
 
 def build(
-    source: Source,
-    dialect: str,
-    parts: list[Part],
-    separator: str = ",",
-    decimal: str = "",
-    average: bool = False,
+    source: Source, dialect: str, parts: list[Part], separator: str = ",", decimal: str = "", average: bool = False
 ) -> Table:
     """The table of all parts, one row per key in the order of their first record; raises BadCapture without records.
 

@@ -328,11 +328,6 @@ def _speedups(table: Table, words: list[str], style: units.Style) -> None:
         if np.isfinite(claim) and claim > 0:
             table.opinions.append(
                 Opinion(
-                    row,
-                    ncu_long.TOOL,
-                    "EstimatedSpeedup",
-                    "OPT",
-                    "largest estimated speedup of its rules",
-                    claim / 100,
+                    row, ncu_long.TOOL, "EstimatedSpeedup", "OPT", "largest estimated speedup of its rules", claim / 100
                 )
             )

@@ -132,8 +132,7 @@ def glued_time(source: Source, found: TableLocation, rows: list[tuple[int, list[
             odd.add("not-finite", text, found.headers[c], line)
         if value is not None and not unit:
             raise UnknownUnit(
-                f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit",
-                "export with nvprof --csv",
+                f"{source.path}:{found.line}: column {found.headers[c]!r} has no unit", "export with nvprof --csv"
             )
         values.append(np.nan if value is None else value * factor)
         if glued and found.units[c] not in ("", glued):
@@ -201,14 +200,12 @@ def refuse(source: Source, found: list[TableLocation]) -> NotTriageable:
     """Why an nvprof output cannot be triaged."""
     if message := chatter(source):
         return NotTriageable(
-            f"{source.path}: nvprof says: {message}",
-            "check that the application launches kernels; profile again",
+            f"{source.path}: nvprof says: {message}", "check that the application launches kernels; profile again"
         )
     if found:
         kinds = ", ".join(dict.fromkeys(f.kind for f in found))
         return NotTriageable(
-            f"{source.path}: nvprof table of {kinds}, without kernels",
-            "run: nvprof --csv --print-gpu-trace ./app",
+            f"{source.path}: nvprof table of {kinds}, without kernels", "run: nvprof --csv --print-gpu-trace ./app"
         )
     return NotTriageable(
         f"{source.path}: nvprof output as text, not as a table",

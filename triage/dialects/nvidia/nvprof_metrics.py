@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from triage import schema
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Ordered, Record
 from triage.capture.source import Source
@@ -164,6 +164,13 @@ class _Rows:
     notes: set[str] = field(default_factory=set)
     odd: Odd = field(default_factory=Odd)
 
+    def column(self, name: str) -> tuple[Floats, Indices]:
+        """Values of a metric, NaN where it was not printed, and the lines on which they stand."""
+        values, lines = np.full(len(self.keys), np.nan), np.zeros(len(self.keys), dtype=np.int64)
+        for row, (value, line) in self.cells[name].items():
+            values[row], lines[row] = value, line
+        return values, lines
+
 
 def read(source: Source, options: Options) -> Table:
     """One row per device and kernel, means over its invocations; sums are means times invocations.
@@ -181,12 +188,7 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: header without rows", "profile again")
     count = len(rows.keys)
     table = Table(
-        NAME,
-        [source],
-        np.array([k for _, k in rows.keys], dtype=object),
-        {},
-        lines=np.array(rows.lines),
-        group=False,
+        NAME, [source], np.array([k for _, k in rows.keys], dtype=object), {}, lines=np.array(rows.lines), group=False
     )
     calls = np.array(rows.calls)
     at = [normal(h) for h in found[0].headers]
@@ -195,10 +197,10 @@ def read(source: Source, options: Options) -> Table:
     )
     _times(table, source, [f for f in tables if f.kind == "summary"])
     for name in _MAP:
-        _column(table, rows, name, count, calls)
-    _conflicts(table, rows, count)
+        _column(table, rows, name, calls)
+    _conflicts(table, rows)
     _ways(table, rows, count)
-    _bandwidth(table, rows, count)
+    _bandwidth(table, rows)
     table.kinds = np.full(count, "compute", dtype=object)
     devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
     table.device = devices[0]
@@ -305,15 +307,12 @@ def cell(text: str) -> tuple[float, str]:
         return float("nan"), unit
 
 
-def _conflicts(table: Table, rows: _Rows, count: int) -> None:
+def _conflicts(table: Table, rows: _Rows) -> None:
     """Bank conflicts as a share of shared-memory wavefronts, from the efficiency; broadcasts push that above 100 %."""
-    got = rows.cells.get(_SHARED)
-    if not got or "shared.conflict_share" in table.columns:
+    if not rows.cells.get(_SHARED) or "shared.conflict_share" in table.columns:
         return
     header, unit, at = rows.heads[_SHARED]
-    efficiency, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-    for row, (value, line) in got.items():
-        efficiency[row], lines[row] = value, line
+    efficiency, lines = rows.column(_SHARED)
     table.raw[_SHARED] = Column(efficiency, _SHARED, at, unit, 0.01 if unit == "%" else 1.0, lines=lines)
     lost = np.where(efficiency > 0, np.clip(1 - efficiency, 0.0, 1.0), np.where(efficiency == 0, 0.0, np.nan))
     table.columns["shared.conflict_share"] = Column(
@@ -338,18 +337,17 @@ def _ways(table: Table, rows: _Rows, count: int) -> None:
     table.columns["shared.conflict_ways"] = Column(mean, "", formula=f"mean of {' and '.join(_WAYS)}", inputs=_WAYS)
 
 
-def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> None:
+def _column(table: Table, rows: _Rows, name: str, calls: Floats) -> None:
     metric, factor = _MAP[name]
-    got = rows.cells.get(name)
     # several names give one metric: the order of _MAP says which wins
-    if not got or metric in table.columns or not schema.known(metric):
-        if got:
+    if not rows.cells.get(name) or metric in table.columns or not schema.known(metric):
+        if rows.cells.get(name):
             rows.unknown.add(name)
         return
-    values, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-    for row, (value, line) in got.items():
-        nothing = value == 0 and metric.endswith("bytes_per_sector")  # no access at all is not a bad one
-        values[row], lines[row] = np.nan if nothing else value * factor, line
+    values, lines = rows.column(name)
+    values *= factor
+    if metric.endswith("bytes_per_sector"):  # no access at all is not a bad one
+        values[values == 0] = np.nan
     header, unit, at = rows.heads[name]
     column = Column(values, name, at, unit, factor * (0.01 if unit == "%" else 1.0), lines=lines)
     if schema.get(metric).additive:  # Avg is of one invocation, the row is all of them
@@ -358,18 +356,16 @@ def _column(table: Table, rows: _Rows, name: str, count: int, calls: Floats) -> 
     table.columns[metric] = column
 
 
-def _bandwidth(table: Table, rows: _Rows, count: int) -> None:
+def _bandwidth(table: Table, rows: _Rows) -> None:
     """VRAM bandwidth is what nvprof gives as reads and writes apart."""
     parts = ("dram_read_throughput", "dram_write_throughput")
     if not all(p in rows.cells for p in parts):
         rows.unknown |= {p for p in parts if p in rows.cells}
         return
     # both in one table or not at all: one half of a bandwidth would be taken for the whole
-    total = np.zeros(count)
+    total = np.zeros(len(rows.keys))
     for p in parts:
-        values, lines = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-        for row, (value, line) in rows.cells[p].items():
-            values[row], lines[row] = value, line
+        values, lines = rows.column(p)
         _, unit, at = rows.heads[p]
         table.raw[p] = Column(values, p, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
         total = total + values

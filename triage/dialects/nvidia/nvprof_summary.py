@@ -66,11 +66,7 @@ def read(source: Source, options: Options) -> Table:
             "run: nvprof --csv --print-gpu-summary ./your-app",
         )
     table = Table(
-        NAME,
-        [source],
-        np.array([r[name] for _, r in gpu], dtype=object),
-        {},
-        lines=np.array([n for n, _ in gpu]),
+        NAME, [source], np.array([r[name] for _, r in gpu], dtype=object), {}, lines=np.array([n for n, _ in gpu])
     )
     odd = Odd()
     for metric, header in _TIMES.items():

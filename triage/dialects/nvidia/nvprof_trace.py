@@ -69,7 +69,7 @@ def read(source: Source, options: Options) -> Table:
     low = [normal(h) for h in found.headers]
     numeric = [i for i, h in enumerate(low) if h in ("start", "duration", *_PLAIN, *sum(_SHAPES.values(), ()))]
     text = [low.index("name"), *([low.index("device")] if "device" in low else [])]
-    wide = wide_table.read(source, found.first - 1, len(low), numeric, text, end_line=found.end)
+    wide = wide_table.read(source, found.first - 1, found.headers, numeric, text, end_line=found.end)
     table = wide.table(NAME, source, wide.texts[text[0]])
     table.names = _without_correlation(table)
     duration = low.index("duration")
@@ -79,7 +79,7 @@ def read(source: Source, options: Options) -> Table:
         if len(where) == 3:
             heads = tuple(found.headers[c] for c in where)
             for c in where:
-                table.raw[found.headers[c]] = Column(wide.numbers[c], found.headers[c], c + 1)
+                table.raw[found.headers[c]] = wide.column(c)
             values = wide.numbers[where[0]] * wide.numbers[where[1]] * wide.numbers[where[2]]
             table.columns[metric] = Column(values, "", formula=" x ".join(heads), inputs=heads)
     for header, metric in _PLAIN.items():
@@ -89,7 +89,7 @@ def read(source: Source, options: Options) -> Table:
             if not unit and metric != "launch.registers":  # the unit differs from file to file: no guess
                 continue
             factor = _binary(unit) if unit else 1.0
-            table.columns[metric] = Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
+            table.columns[metric] = wide.column(c, unit, factor)
     # copies and fills stand among the launches as `[CUDA memcpy HtoD]`, without a grid
     table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     if "start" in low:
@@ -98,8 +98,6 @@ def read(source: Source, options: Options) -> Table:
     if "device" in low:
         named = next((str(d) for d in wide.texts[low.index("device")] if d), "")
         table.device = re.sub(r"\s*\(\d+\)\s*$", "", named)
-    used = {*numeric, *text}
-    table.unmapped = [h for i, h in enumerate(found.headers) if h and i not in used]
     table.notes.append("an nvprof GPU trace: times and launch shapes without counters")
     return table
 
@@ -165,4 +163,4 @@ def _time(source: Source, found: nvprof.TableLocation, wide: wide_table.Wide, c:
             f"{source.path}:{found.line}: column {found.headers[c]!r} without a unit", "export with nvprof --csv"
         )
     factor = units.factor(unit, "ns")
-    return Column(wide.numbers[c] * factor, found.headers[c], c + 1, unit, factor)
+    return wide.column(c, unit, factor)

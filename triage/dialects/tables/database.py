@@ -75,8 +75,7 @@ class Database:
             if message == "interrupted":
                 message = "it claims more rows than its bytes can hold"
             raise BadCapture(
-                f"{self.source.path}: damaged SQLite database ({message})",
-                "copy or export it again",
+                f"{self.source.path}: damaged SQLite database ({message})", "copy or export it again"
             ) from e
 
     @property

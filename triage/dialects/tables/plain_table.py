@@ -30,12 +30,7 @@ _WORDS = re.compile(r"\s*[+-]?(?:nan|inf(?:inity)?|true|false)\s*", re.IGNORECAS
 
 
 def read(
-    source: Source,
-    header_line: int,
-    width: int,
-    numeric: Sequence[int],
-    text: Sequence[int],
-    end_line: int | None,
+    source: Source, header_line: int, width: int, numeric: Sequence[int], text: Sequence[int], end_line: int | None
 ) -> tuple[dict[int, Floats | Names], Masks] | None:
     """Columns by 0-based position of all lines below the header up to end_line, and which lines have nothing in any of them.
 

@@ -12,7 +12,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
-from triage.capture.capture import Quality, Table
+from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
@@ -46,24 +46,42 @@ _Raw: TypeAlias = Floats | Names  # a column as the parser gives it: objects whe
 class Wide:
     """Raw columns of a wide table by 0-based position: floats in printed units where numeric was asked, text elsewhere.
 
-    lines: 1-based line of each row; None where rows follow line by line from first_line.
+    lines: 1-based line of each row; None where rows follow line by line from first_line. aligned: the table is laid out
+    for people, and what a cell cites is its whole line.
     """
 
+    headers: Sequence[str]
     numbers: dict[int, Floats]
     texts: dict[int, Names]
     lines: Indices | None
     first_line: int
     quality: list[Quality]
+    aligned: bool = False
 
     def line(self, row: int) -> int:
         """1-based line of a row."""
         return self.first_line + row if self.lines is None else int(self.lines[row])
 
-    def table(self, dialect: str, source: Source, names: Names) -> Table:
-        """A table of these rows, with their lines and remarks, and no column yet."""
-        return Table(
-            dialect, [source], names, {}, first_line=self.first_line, lines=self.lines, quality=[*self.quality]
+    def column(self, c: int, unit: str = "", factor: float = 1.0) -> Column:
+        """A column of numbers with its origin, in the unit that the factor leads to."""
+        values = self.numbers[c] if factor == 1.0 else self.numbers[c] * factor
+        return Column(values, self.headers[c], 1 if self.aligned else c + 1, unit, factor)
+
+    def only(self, rows: Indices) -> Wide:
+        """The table of these rows alone."""
+        return replace(
+            self,
+            numbers={c: v[rows] for c, v in self.numbers.items()},
+            texts={c: v[rows] for c, v in self.texts.items()},
+            lines=rows + self.first_line if self.lines is None else self.lines[rows],
         )
+
+    def table(self, dialect: str, source: Source, names: Names) -> Table:
+        """A table of these rows, with their lines, remarks and the headers of what was not read, and no column yet."""
+        table = Table(dialect, [source], names, {}, first_line=self.first_line, lines=self.lines)
+        table.quality += self.quality
+        table.unmapped += [h for c, h in enumerate(self.headers) if h and c not in {*self.numbers, *self.texts}]
+        return table
 
 
 def header(source: Source) -> tuple[int, list[str]]:
@@ -144,7 +162,7 @@ def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], w
 def read(
     source: Source,
     header_line: int,
-    width: int,
+    headers: Sequence[str],
     numeric: Sequence[int],
     text: Sequence[int],
     *,
@@ -157,18 +175,17 @@ def read(
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
-    decimal: of the reading options; the number style is then taken from the first lines, see number_style. header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
-    end_line: last line that belongs to the table. printed: units of columns whose header states none. Raises BadCapture, with `empty` as its hint, when there is no data
-    row. Cells that are no numbers become NaN with a remark.
+    decimal: of the reading options; the number style is then taken from the first lines, see number_style. header_line:
+    1-based line of the header. skip: 1-based lines that are not data (unit row, trailers). end_line: last line that belongs
+    to the table. printed: units of columns whose header states none. Raises BadCapture, with `empty` as its hint, when
+    there is no data row. Cells that are no numbers become NaN with a remark.
     """
     if decimal is not None:
         style = number_style(source, source.head_lines[header_line:], numeric, decimal)
+    width = len(headers)
     parser = csv_parser.Parser(
         source, header_line, width, numeric, text, style, None if end_line is None else end_line - header_line
     )
-    headers = cells(source.head_lines[header_line - 1], source.delimiter, source.skip_space)
-    if len(headers) != width:  # a header that its dialect cuts by rules of its own
-        headers = ["?"] * width
     plain = plain_table.read(source, header_line, width, numeric, text, end_line) if style == "us" else None
     if plain is not None:
         parts = [_Part(*plain)]
@@ -207,7 +224,7 @@ def read(
     numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd, printed)
     headers_again(source, odd, headers, len(keep))
     texts = cast("dict[int, Names]", {c: columns[c] for c in text})
-    return Wide(numbers, texts, lines, first, odd.remarks())
+    return Wide(headers, numbers, texts, lines, first, odd.remarks())
 
 
 def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:
@@ -363,7 +380,7 @@ def _slow(
     odd = Odd()
     numbers = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1, odd, printed)
     headers_again(source, odd, headers, len(rows))
-    return Wide(numbers, {c: column(c) for c in text}, at, header_line + 1, odd.remarks())
+    return Wide(headers, numbers, {c: column(c) for c in text}, at, header_line + 1, odd.remarks())
 
 
 def find(headers: Sequence[str], *wanted: str) -> int:

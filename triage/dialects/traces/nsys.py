@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from triage.capture import shape
-from triage.capture.arrays import Floats, Indices, Names
-from triage.capture.capture import Column, Quality
+from triage.capture.capture import Column
 from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects.nvidia import ncu_names
 from triage.dialects.tables import wide_table
+from triage.dialects.tables.wide_table import Wide
 from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.schema import normal
@@ -135,28 +135,13 @@ def _tables(source: Source) -> list[ReportTable]:
     return found
 
 
-@dataclass(slots=True)
-class Grid:
-    """Columns of a report by 0-based position: numbers in printed units, texts, the 1-based line of every row.
-
-    lines: None where rows follow line by line from first_line.
-    """
-
-    numbers: dict[int, Floats]
-    texts: dict[int, Names]
-    lines: Indices | None
-    first_line: int
-    quality: list[Quality]
-
-
-def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]) -> Grid:
+def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]) -> Wide:
     """The chosen columns of a report; raises BadCapture when it has no rows."""
     if found.layout == "csv":
         source.delimiter = delimiter(source.head_lines[found.line - 1])
         style = wide_table.number_style(source, source.head_lines[found.line :], numeric)
         end = _csv_end(source, found)
-        wide = wide_table.read(source, found.line, len(found.headers), numeric, text, style=style, end_line=end)
-        return Grid(wide.numbers, wide.texts, wide.lines, wide.first_line, wide.quality)
+        return wide_table.read(source, found.line, found.headers, numeric, text, style=style, end_line=end)
     rows, lines = _text_rows(source, found)
     if not rows:
         raise BadCapture(f"{source.path}: header without rows", "nothing ran on the GPU during profiling")
@@ -171,7 +156,7 @@ def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]
         for c in numeric
     }
     texts = {c: np.array([r[c] for r in rows], dtype=object) for c in text}
-    return Grid(numbers, texts, np.array(lines), lines[0], odd.remarks())
+    return Wide(found.headers, numbers, texts, np.array(lines), lines[0], odd.remarks(), aligned=True)
 
 
 def _csv_end(source: Source, found: ReportTable) -> int | None:
@@ -217,7 +202,7 @@ def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], lis
     return rows, lines
 
 
-def time(source: Source, grid: Grid, found: ReportTable, c: int) -> Column:
+def time(source: Source, grid: Wide, found: ReportTable, c: int) -> Column:
     """A time column in ns; raises UnknownUnit when its header states a unit that is none."""
     header = found.headers[c]
     unit = unit_of(header) or "ns"
@@ -225,8 +210,7 @@ def time(source: Source, grid: Grid, found: ReportTable, c: int) -> Column:
         factor = units.factor(unit, "ns")
     except UnknownUnit as e:
         raise UnknownUnit(f"{source.path}:{found.line}: column {header!r}: {e.message}", e.hint) from e
-    column = c + 1 if found.layout == "csv" else 1
-    return Column(grid.numbers[c] * factor, header, column, unit, factor)
+    return grid.column(c, unit, factor)
 
 
 def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:

@@ -93,21 +93,18 @@ def read(source: Source, options: Options) -> Table:
     share = low.index("time") if "time" in low and best.layout != "csv" else -1
     numeric = [*times.values(), *(c for c in (calls, share) if c >= 0)]
     grid = nsys.read(source, best, numeric, texts)
-    # without a delimiter an origin quotes its whole line, as the first cell
-    csv = best.layout == "csv"
-    table = Table(NAME, [source], grid.texts[name], {}, first_line=grid.first_line, lines=grid.lines)
-    table.quality += grid.quality
+    table = grid.table(NAME, source, grid.texts[name])
     for metric, c in times.items():
         table.columns[metric] = nsys.time(source, grid, best, c)
     if share >= 0 and best.report == _READS[0]:
         # of CSV the check of redundant columns says so
         kernel_sums.say_missing(table, grid.numbers[share])
     if calls >= 0:
-        table.columns["frame.calls"] = Column(grid.numbers[calls], best.headers[calls], calls + 1 if csv else 1)
+        table.columns["frame.calls"] = grid.column(calls)
     odd = Odd()
     for metric, c in shapes.items():
         values = extents.totals(extents.read(grid.texts[c], best.headers[c], table.line, odd, blanks=True))
-        table.columns[metric] = Column(values, best.headers[c], c + 1 if csv else 1, "(x, y, z)")
+        table.columns[metric] = Column(values, best.headers[c], 1 if grid.aligned else c + 1, "(x, y, z)")
     table.quality += odd.remarks()
     if "nvtx range" in low:
         table.paths = grid.texts[low.index("nvtx range")]

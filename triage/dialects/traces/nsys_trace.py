@@ -11,6 +11,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import trace_span
+from triage.dialects.tables.wide_table import Wide
 from triage.dialects.traces import listed_trace, nsys
 from triage.ground import units
 
@@ -24,21 +25,7 @@ _PLAIN = {
     "launch.shared_static": ("stcsmem",),
     "launch.shared_dynamic": ("dymsmem",),
 }
-_NUMBERS = (
-    "start",
-    "duration",
-    "grdx",
-    "grdy",
-    "grdz",
-    "blkx",
-    "blky",
-    "blkz",
-    "reg/trd",
-    "stcsmem",
-    "dymsmem",
-    "bytes",
-    "strm",
-)
+_NUMBERS = "start duration grdx grdy grdz blkx blky blkz reg/trd stcsmem dymsmem bytes strm".split()
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
 collect = nsys.collect
 
@@ -76,16 +63,13 @@ def read(source: Source, options: Options) -> Table:
         named = grid.texts[low.index("device")]
         plain = {d: " ".join(str(d).split()) for d in set(named)}
         grid.texts[low.index("device")] = np.array([plain[d] for d in named], dtype=object)
-    table = Table(NAME, [source], grid.texts[low.index("name")], {}, first_line=grid.first_line, lines=grid.lines)
-    table.quality += grid.quality
+    table = grid.table(NAME, source, grid.texts[low.index("name")])
     table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))
-    # without a delimiter an origin quotes its whole line, as the first cell
-    at = (lambda c: c + 1) if found.layout == "csv" else (lambda c: 1)
     for metric, axes in _SHAPES.items():
         where = [low.index(a) for a in axes if a in low]
         if len(where) == 3:
             for c in where:
-                table.raw[found.headers[c]] = Column(grid.numbers[c], found.headers[c], at(c))
+                table.raw[found.headers[c]] = grid.column(c)
             values = grid.numbers[where[0]] * grid.numbers[where[1]] * grid.numbers[where[2]]
             heads = tuple(found.headers[c] for c in where)
             table.columns[metric] = Column(
@@ -97,10 +81,9 @@ def read(source: Source, options: Options) -> Table:
         for c in (i for i, h in enumerate(low) if h in accepted):
             unit = nsys.unit_of(found.headers[c])
             factor = units.factor(unit, "byte") if unit else 1.0
-            values = grid.numbers[c] * factor
+            column = table.columns[metric] = grid.column(c, unit, factor)
             if launched is not None:
-                values = np.where(launched, values, np.nan)
-            table.columns[metric] = Column(values, found.headers[c], at(c), unit, factor)
+                column.values = np.where(launched, column.values, np.nan)
     table.kinds = kinds(table.names)
     _timeline(table, source, grid, found, low)
     if "device" in low:
@@ -110,8 +93,6 @@ def read(source: Source, options: Options) -> Table:
             table.notes.append(
                 f"work on {len(devices)} devices ({', '.join(devices[:4])}); the first one's limits are used"
             )
-    used = {*numeric, *text}
-    table.unmapped = [h for i, h in enumerate(found.headers) if i not in used]
     table.notes.append("nsys stats report cuda_gpu_trace: times and launch shapes without counters")
     return table
 
@@ -122,7 +103,7 @@ def kinds(labels: Names) -> Names:
     return np.array([known[n] for n in labels], dtype=object)
 
 
-def _timeline(table: Table, source: Source, grid: nsys.Grid, found: nsys.ReportTable, low: list[str]) -> None:
+def _timeline(table: Table, source: Source, grid: Wide, found: nsys.ReportTable, low: list[str]) -> None:
     """What ran when. A table without starts, or with one that is none, is a list: its frame is what its rows add up to."""
     if "start" not in low:
         return

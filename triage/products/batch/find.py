@@ -22,21 +22,7 @@ from triage.ground.errors import CaptureError, TriageError, install
 STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
 MAX_SEARCHED_FILES = 200_000  # files and folders that are searched for captures
 TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
-PASSED = (
-    ".png",
-    ".jpg",
-    ".html",
-    ".md",
-    ".pdf",
-    ".zip",
-    ".py",
-    ".cu",
-    ".cpp",
-    ".h",
-    ".sh",
-    ".yaml",
-    ".svg",
-)
+PASSED = (".png", ".jpg", ".html", ".md", ".pdf", ".zip", ".py", ".cu", ".cpp", ".h", ".sh", ".yaml", ".svg")
 _NEVER = re.compile(r"(manifest|readme|licen[cs]e|origin|notice|changelog|\.|thumbs\.db|desktop\.ini)", re.IGNORECASE)
 # (the file an export is read from, the files that go with it): these are no captures where the first one is
 _FAMILIES = tuple(

@@ -99,16 +99,10 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
     if not m.up:
         if m.verdict == FASTER:
             why = f" and {schema.get(issue).label} rose" if issue else ""
-            return (
-                f"not a regression: fewer warps, but faster{why}; latency is now hidden inside each warp",
-                "",
-            )
+            return (f"not a regression: fewer warps, but faster{why}; latency is now hidden inside each warp", "")
         if issue:
             label = schema.get(issue).label
-            return (
-                f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier",
-                "",
-            )
+            return (f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier", "")
         return "fewer warps to hide latency, and nothing made up for it", "bad" if m.verdict == SLOWER else ""
     if m.verdict == SLOWER:
         return "more warps in flight, yet slower: occupancy alone is not speed", ""
@@ -149,10 +143,7 @@ def _hit_rate(m: Move) -> tuple[str, Sense]:
     if m.up:
         return "higher hit rate: a smaller share of requests reaches slower memory", "good"
     if m.verdict == FASTER:
-        return (
-            "not a regression: faster; a better cache in front leaves this one the harder requests",
-            "",
-        )
+        return ("not a regression: faster; a better cache in front leaves this one the harder requests", "")
     return "lower hit rate: a larger share of requests reaches slower memory", "bad" if m.timed else ""
 
 

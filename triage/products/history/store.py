@@ -94,8 +94,7 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
     except sqlite3.OperationalError as e:
         if "interrupted" in str(e):
             raise TriageError(
-                f"{path}: damaged history (more rows than its bytes can hold)",
-                "copy it again, or start a new one",
+                f"{path}: damaged history (more rows than its bytes can hold)", "copy it again, or start a new one"
             ) from e
         hint = "try again when the others are done" if "locked" in str(e) else "check space and permissions"
         raise TriageError(f"{path}: cannot be used ({e})", hint) from e
@@ -162,8 +161,7 @@ def _version(db: Database, path: str) -> int:
             raise TriageError(f"{path}: not a triage history (holds {str(name)[:60]!r})", "check --history")
     if version > VERSION:
         raise TriageError(
-            f"{path}: written by a newer triage (tables {version}, this one reads {VERSION})",
-            "update triage",
+            f"{path}: written by a newer triage (tables {version}, this one reads {VERSION})", "update triage"
         )
     return version
 

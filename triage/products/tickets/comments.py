@@ -46,10 +46,7 @@ def post(service: str, project: str, number: int, key: str, text: str, url: str 
             send = _github if service == "github" else _gitlab
             word = send(project, number, first_line(key), body(text, key), url, token)
     except ImportError as e:
-        raise TriageError(
-            f"--post {service} needs its client library ({e.name})",
-            install("trackers"),
-        ) from e
+        raise TriageError(f"--post {service} needs its client library ({e.name})", install("trackers")) from e
     return f"{word} the comment on {project} {number}"
 
 

@@ -40,10 +40,7 @@ def check_address(url: str) -> None:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TriageError(f"--url {url[:200]!r}: not a web address", "write it as https://tracker.example.org")
     if parts.scheme == "http" and not loopback(parts.hostname) and os.environ.get(ALLOW) != "1":
-        raise TriageError(
-            f"--url {url[:200]!r}: the token would be sent unencrypted",
-            f"use https, or set {ALLOW}=1",
-        )
+        raise TriageError(f"--url {url[:200]!r}: the token would be sent unencrypted", f"use https, or set {ALLOW}=1")
 
 
 def loopback(host: str) -> bool:

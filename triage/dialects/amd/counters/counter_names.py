@@ -189,10 +189,7 @@ _BASE: tuple[tuple[str, str], ...] = (
     ),
     ("atomics.share", "TCC_ATOMIC_sum / TCC_REQ_sum"),
     ("atomics.share", "TCC_ATOMIC_sum / (TCC_HIT_sum + TCC_MISS_sum)"),
-    (
-        "atomics.share",
-        "(TCP_TOTAL_ATOMIC_WITH_RET_sum + TCP_TOTAL_ATOMIC_WITHOUT_RET_sum) / TCP_TOTAL_ACCESSES_sum",
-    ),
+    ("atomics.share", "(TCP_TOTAL_ATOMIC_WITH_RET_sum + TCP_TOTAL_ATOMIC_WITHOUT_RET_sum) / TCP_TOTAL_ACCESSES_sum"),
     # one cache line per CU and clock is the vector L1's peak, one request per channel and clock that of L2
     ("l1tex.throughput", f"TCP_TOTAL_CACHE_ACCESSES_sum / (cu_per_gpu * {_CLOCKS})"),
     ("l2.throughput", f"TCC_REQ_sum / (total_l2_chan * {_CLOCKS})"),

@@ -110,7 +110,7 @@ def complete(table: Table, export: Export, wanted: str = "") -> None:
         mclk, channels = specs["max_mclk"], specs["num_hbm_channels"]
         formula = "max_mclk / 1000 * 32 * num_hbm_channels"  # MHz and bytes per clock and channel: GB/s
         values = mclk.values / 1000 * 32 * channels.values
-        specs["hbm_bw"] = Column(values, formula, formula=formula, inputs=("max_mclk", "num_hbm_channels"))
+        specs["hbm_bw"] = Column.computed(values, formula, ("max_mclk", "num_hbm_channels"))
     device = _device(table, export, wanted)
     if device is None:
         return

@@ -43,4 +43,4 @@ def _share(table: Table, export: Export, metric: str, loads: np.ndarray, headers
         return
     table.raw |= {h: export.counters[h] for h in headers}
     formula = f"1 - average / maximum of {headers[0]} to {headers[-1]} over the {what}"
-    table.columns[metric] = Column(values, formula, formula=formula, inputs=tuple(headers))
+    table.columns[metric] = Column.computed(values, formula, tuple(headers))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from triage.capture.arrays import Names
 from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
+from triage.dialects.amd import agents
 from triage.dialects.amd.pc_sampling import samples
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, TriageError
@@ -31,7 +31,7 @@ def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samp
         raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
     numeric = [places[h] for h in ("Dispatch_Id", _REASONS[0]) if places[h] >= 0]
     known = [h for h in (*NEED[3:], _REASONS[1]) if places[h] >= 0]
-    wide = wide_table.read(source, line, len(headers), numeric, [places[h] for h in known], empty="sample for longer")
+    wide = wide_table.read(source, line, headers, numeric, [places[h] for h in known], empty="sample for longer")
     cells, numbers = {h: wide.texts[places[h]] for h in known}, wide.numbers[places["Dispatch_Id"]]
     decoded = [i for i, text in enumerate(cells["Instruction"]) if str(text).strip()]
     texts, sources = ([str(cells[h][i]).strip() for i in decoded] for h in ("Instruction", "Instruction_Comment"))
@@ -49,15 +49,7 @@ def spots(source: Source, named: Mapping[str, str]) -> tuple[dict[str, list[samp
 
 def beside(source: Source, ending: str) -> Source | None:
     """The samples of the same run: `run_pc_sampling_stochastic.csv` goes with `run_kernel_trace.csv`."""
-    return next((found for e in ENDINGS if (found := sibling(source, ending, e))), None)
-
-
-def sibling(source: Source, ending: str, other: str) -> Source | None:
-    """The table of the same run with another ending, where there is one."""
-    stem = Path(source.name.removesuffix(".gz")).stem
-    if stem == ending.lstrip("_"):
-        return source.sibling(f"{other.lstrip('_')}.csv")
-    return source.sibling(f"{stem.removesuffix(ending)}{other}.csv") if stem.endswith(ending) else None
+    return next((found for e in ENDINGS if (found := agents.beside(source, ending, e))), None)
 
 
 def join(table: Table, file: Source, dispatches: Names) -> None:

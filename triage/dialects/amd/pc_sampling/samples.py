@@ -120,7 +120,7 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
         share = np.divide(part, counts, out=np.full(len(counts), np.nan), where=enough)
         formula = f"{what} / all samples ({where})"
         if enough.any():
-            table.columns[metric] = Column(share, formula, formula=formula)
+            table.columns[metric] = Column.computed(share, formula)
     if not table.columns:
         raise BadCapture(
             f"{table.files[0].path}: fewer than {MIN_SAMPLES} samples of each kernel ({sum(totals.values())} in all)",

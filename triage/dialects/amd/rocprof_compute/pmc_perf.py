@@ -105,23 +105,14 @@ def read(source: Source, options: Options) -> Table:
             )
         if len(found) != 1 and not all(_RESULTS_RE.fullmatch(f.name) for f in found):
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
-            raise BadCapture(
-                f"{source.path}: {len(found)} captures in this folder ({shown})",
-                "name one of them",
-            )
+            raise BadCapture(f"{source.path}: {len(found)} captures in this folder ({shown})", "name one of them")
         main = found[0]
     _, headers = wide_table.header(main)
     # side files given by themselves were recognised to be refused by name
     if _is_sysinfo(headers):
-        raise NotTriageable(
-            f"{main.path}: sysinfo.csv of a run, not its counters",
-            "name its folder",
-        )
+        raise NotTriageable(f"{main.path}: sysinfo.csv of a run, not its counters", "name its folder")
     if _is_roofline(headers):
-        raise NotTriageable(
-            f"{main.path}: measured peaks of the GPU (roofline.csv), not counters",
-            "name its folder",
-        )
+        raise NotTriageable(f"{main.path}: measured peaks of the GPU (roofline.csv), not counters", "name its folder")
     if [normal(h) for h in headers] == _STUB:
         raise BadCapture(f"{main.path}: header without counters (the profiling pass failed)", "profile again")
     files = found if source.is_folder else [main]

@@ -280,7 +280,7 @@ def _single(
             found_value = cell(name, column)
             number = rows[_plain(name)][0]
             table.raw[label] = Column(np.array([found_value]), label, column + 1, lines=np.array([number]))
-        table.columns[metric] = Column(np.array([value]), formula, formula=formula, inputs=tuple(inputs))
+        table.columns[metric] = Column.computed(np.array([value]), formula, tuple(inputs))
 
     for name, (metric, factor) in panel.rows.items():
         value = cell(name, at)

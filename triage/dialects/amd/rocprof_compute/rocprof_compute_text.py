@@ -166,6 +166,6 @@ def _launch(source: Source, panel: _Panel, table: Table) -> None:
         for label, line, value in (("Grid Size", at, items), ("Workgroup Size", beside, group)):
             table.raw[label] = Column(np.array([value]), label, average + 2, lines=np.array([line]))
         formula = "Grid Size / Workgroup Size"
-        table.columns["launch.grid_size"] = Column(
-            np.array([np.ceil(items / group)]), formula, formula=formula, inputs=("Grid Size", "Workgroup Size")
+        table.columns["launch.grid_size"] = Column.computed(
+            np.array([np.ceil(items / group)]), formula, ("Grid Size", "Workgroup Size")
         )

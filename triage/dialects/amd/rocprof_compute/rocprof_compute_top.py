@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Table
 from triage.capture.redundancy import Product
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -52,13 +52,11 @@ def read(source: Source, options: Options) -> Table:
     name, count = wide_table.find(headers, "Kernel_Name", "KernelName"), wide_table.find(headers, "Count")
     # `Sum(ns)`: the header states the unit
     total, unit = total_time(headers)
-    factor = units.factor(unit, "ns")
-    wide = wide_table.read(source, line, len(headers), [count, total], [name])
+    wide = wide_table.read(source, line, headers, [count, total], [name])
     table = wide.table(NAME, source, rocm.names(wide.texts[name]))
     table.kinds = np.full(len(table), "compute", dtype=object)
-    table.columns["gpu.time"] = Column(wide.numbers[total] * factor, headers[total], total + 1, unit, factor)
-    table.columns["frame.calls"] = Column(wide.numbers[count], headers[count], count + 1)
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in (name, count, total)]
+    table.columns["gpu.time"] = wide.column(total, unit, units.factor(unit, "ns"))
+    table.columns["frame.calls"] = wide.column(count)
     return table
 
 

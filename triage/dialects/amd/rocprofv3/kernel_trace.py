@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from triage.capture.trace_nouns import (
     Operations,
     Trace,
 )
+from triage.dialects.amd import agents
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -159,11 +159,7 @@ def beside(source: Source, ending: str, other: str, columns: list[str]) -> pd.Da
     """A table of the same run with these columns as text: `run_kernel_trace.csv` goes with `run_hip_api_trace.csv`."""
     import pandas as pd
 
-    name = Path(source.name.removesuffix(".gz"))
-    stem = name.stem.removesuffix(ending)
-    if stem == name.stem and name.stem != ending.lstrip("_"):
-        return None
-    found = source.sibling(f"{stem}{other}.csv" if stem != name.stem else f"{other.lstrip('_')}.csv")
+    found = agents.beside(source, ending, other)
     if found is None:
         return None
     try:

@@ -77,7 +77,7 @@ def read(source: Source, options: Options) -> Table:
     }
     text = [*(roles[r] for r in ("name", "start", "end")), *ids.values()]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
-    wide = wide_table.read(source, line, len(headers), numeric, text, decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, text, decimal=options.decimal)
     shown = rocm.names(wide.texts[roles["name"]])
     shape.alike(source, {headers[roles[r]]: wide.texts[roles[r]] for r in ("start", "end") if r in roles}, wide.line)
     table = wide.table(NAME, source, shown)
@@ -86,14 +86,13 @@ def read(source: Source, options: Options) -> Table:
         if role in ("start", "end"):
             export.roles[role] = Column(rocm.stamps(wide.texts[c]), headers[c], c + 1, "ns")
         elif role != "name":
-            export.roles[role] = Column(wide.numbers[c], headers[c], c + 1)
+            export.roles[role] = wide.column(c)
     rocm.add_time(table, export, wide.texts[roles["start"]], wide.texts[roles["end"]])
-    _shape(table, {name: Column(wide.numbers[c], headers[c], c + 1) for name, c in axes.items()})
+    _shape(table, {name: wide.column(c) for name, c in axes.items()})
     agents.add(table, export, source, ENDING)
     agent, key = (wide.texts[ids[h]] if h in ids else None for h in ("Agent_Id", "Correlation_Id"))
     recorded = kernel_trace.companions(source, ENDING)
     table.trace = kernel_trace.trace(wide.texts[roles["start"]], wide.texts[roles["end"]], shown, agent, key, recorded)
-    table.unmapped = [h for i, h in enumerate(headers) if h and i not in (*numeric, *text)]
     rocm.finish(table, export, options, names())
     if sampled and "Dispatch_Id" in ids:
         sample_file.join(table, sampled, wide.texts[ids["Dispatch_Id"]])
@@ -108,7 +107,7 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
             continue
         formula = " * ".join(p.header for p in parts)
         values = np.prod([p.values for p in parts], axis=0)
-        table.columns[metric] = Column(values, formula, formula=formula, inputs=tuple(p.header for p in parts))
+        table.columns[metric] = Column.computed(values, formula, tuple(p.header for p in parts))
     pairs = [
         (axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"])
         for a in _AXES
@@ -118,7 +117,7 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
         with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
             values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
         formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
-        table.columns["launch.grid_size"] = Column(values, formula, formula=formula, inputs=tuple(axes))
+        table.columns["launch.grid_size"] = Column.computed(values, formula, tuple(axes))
     table.raw.update({c.header: c for c in axes.values()})
 
 

@@ -50,7 +50,7 @@ def read(source: Source, options: Options) -> Table:
     Raises BadCapture where no sample holds an instruction.
     """
     for ending in sample_file.ENDINGS:
-        if trace := sample_file.sibling(source, ending, rocprofv3_kernels.ENDING):
+        if trace := agents.beside(source, ending, rocprofv3_kernels.ENDING):
             table = rocprofv3_kernels.read(trace, options)
             table.dialect = NAME
             return agents.under(source, table)

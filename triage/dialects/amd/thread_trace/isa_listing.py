@@ -18,16 +18,8 @@ _STORES = re.compile(r"s_waitcnt_vscnt +\w+, *(0x[0-9a-f]+|\d+)")
 _BRANCH = re.compile(r"s_c?branch\w* +(\d+)")
 _ENDS = ("s_endpgm", "s_branch", "s_setpc")
 # counter -> beginnings of the instructions that it counts; vm counts stores where nothing else does (CDNA, GCN)
-_VECTOR = (
-    "global_load",
-    "buffer_load",
-    "tbuffer_load",
-    "flat_load",
-    "scratch_load",
-    "image_",
-    "global_atomic",
-    "buffer_atomic",
-    "flat_atomic",
+_VECTOR = tuple(
+    "global_load buffer_load tbuffer_load flat_load scratch_load image_ global_atomic buffer_atomic flat_atomic".split()
 )
 _STORE = ("global_store", "buffer_store", "tbuffer_store", "flat_store", "scratch_store")
 _SCALAR = ("s_load", "s_buffer_load", "s_memtime", "s_sendmsg")

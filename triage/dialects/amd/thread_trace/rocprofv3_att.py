@@ -73,7 +73,7 @@ def read(source: Source, options: Options) -> Table:
     for metric, (formula, weight) in _METRICS.items():
         part = np.array([sum(map(weight, k.rows)) for k in kernels])
         share = np.divide(part, whole, out=np.full(len(kernels), np.nan), where=whole > 0)
-        table.columns[metric] = Column(share, formula, formula=formula)
+        table.columns[metric] = Column.computed(share, formula)
     table.columns["waves.scratch_wait"] = Column(
         np.divide([waiting_for_scratch(k) for k in kernels], whole, out=np.full(len(kernels), np.nan), where=whole > 0),
         SCRATCH_WAIT,
@@ -91,7 +91,7 @@ def _listings(source: Source) -> tuple[list[Listing], list[Quality]]:
     where = wide_table.find(headers, "Source")
     numeric = [c for role, c in at.items() if role != "text"]
     texts = [at["text"], *([where] if where >= 0 else [])]
-    wide = wide_table.read(source, line, len(headers), numeric, texts, empty="trace a kernel that runs")
+    wide = wide_table.read(source, line, headers, numeric, texts, empty="trace a kernel that runs")
     numbers = {role: wide.numbers[c] for role, c in at.items() if role != "text"}
     every = np.array(list(numbers.values()))
     good = (np.isfinite(every) & (every >= 0) & (every <= MAX_CYCLES)).all(axis=0) & (

@@ -76,10 +76,7 @@ def load(source: Source) -> Contents:
 
 def damaged(source: Source, e: Damaged) -> BadCapture:
     """The refusal for bytes that make no sense."""
-    return BadCapture(
-        f"{source.path}: damaged at byte {e.at:,}",
-        "copy it again, or profile again",
-    )
+    return BadCapture(f"{source.path}: damaged at byte {e.at:,}", "copy it again, or profile again")
 
 
 def _bytes(source: Source) -> Bytes:

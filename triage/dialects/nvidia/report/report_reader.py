@@ -102,12 +102,7 @@ def read(source: Source, dialect: str) -> Table:
 
 
 def _column(
-    c: int,
-    metric: str,
-    heads: list[tuple[str, str]],
-    found: Launches,
-    used: dict[int, Floats],
-    quality: list[Quality],
+    c: int, metric: str, heads: list[tuple[str, str]], found: Launches, used: dict[int, Floats], quality: list[Quality]
 ) -> Column | None:
     values = found.values[heads[c][0]]
     values = np.where(np.isfinite(values), values, np.nan)
