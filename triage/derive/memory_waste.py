@@ -120,11 +120,13 @@ def _l1_cycles(view: View) -> Values:
     return bounded_sms(view, max) * cycles * view["l1tex.throughput"]
 
 
-def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values) -> Values:
+def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values, *requests: Values) -> Values:
     local = loads + stores
     everything = first(local + gl + gs, l1)
     whole = np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
-    return first(whole, over(loads, loads + gl), over(stores, stores + gs))
+    sectors = first(whole, over(loads, loads + gl), over(stores, stores + gs))
+    # without sectors the instructions: a dense access of either memory is one request of as many sectors
+    return first(sectors, _local(*requests, np.float64(np.nan))) if requests else sectors
 
 
 def _either(a: Values, b: Values) -> Values:
@@ -170,6 +172,7 @@ def _of(part: Values, *rest: Values) -> Values:
 
 _EXCESS = ("global_access.excess_sectors", "global_access.sectors_l2", "global_access.sectors_l2_ideal")
 _BYTES = ("vram.bytes_read", "vram.bytes_written")
+_GLOBAL_ATOMICS = ("atomics.requests", "atomics.red_requests")
 _FAR = ("l2.sysmem_misses", "l2.peer_misses", "l2.device_misses")
 _CONFLICTS = (
     "shared.bank_conflicts",
@@ -236,7 +239,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "local.share",
-        "local sectors / (local + global sectors), else / all sectors of L1, else the same of loads or stores alone",
+        "local sectors / (local + global sectors), else / all sectors of L1, else the same of loads or stores alone, else of requests",
         _local,
         optional=(
             "local_load.sectors",
@@ -244,6 +247,10 @@ DERIVATIONS = (
             "global_load.sectors",
             "global_store.sectors",
             "l1tex.sectors",
+            "local_load.requests",
+            "local_store.requests",
+            "global_load.requests",
+            "global_store.requests",
         ),
         ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
@@ -285,6 +292,15 @@ DERIVATIONS = (
         ask=("shared.access_wavefronts", "shared.access_wavefronts_ideal"),
     ),
     # L2
+    Derivation(
+        "atomics.per_warp",
+        "(global atomics + reductions) / warps launched",
+        lambda atomics, reductions, warps, groups, each: over(
+            _either(atomics, reductions), first(warps, groups * each)
+        ),
+        optional=(*_GLOBAL_ATOMICS, "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
+        ask=_GLOBAL_ATOMICS,
+    ),
     Derivation(
         "atomics.l2_sectors",
         "sectors of arithmetic atomics + of compare-and-swap",
