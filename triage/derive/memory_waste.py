@@ -98,7 +98,8 @@ def _conflicts(
     load_requests: Values,
     store_requests: Values,
     l1_cycles: Values,
-) -> Values:
+) -> tuple[Values, ...]:
+    """The share by each way, the surest first: by wavefronts, by ways, at least by requests, by ways alone, at least by L1's cycles."""
     # lanes that update one word are serialised too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
@@ -110,7 +111,18 @@ def _conflicts(
     by_ways = first(*(over(part, ways * of) for part, of in whole))
     # all else that keeps L1 busy is in its cycles, and loads or stores may have been counted alone
     by_cycles = over(first(lost, load, store), l1_cycles)
-    return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles), 0.0, 1.0)
+    return counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles
+
+
+def _conflict_share(*inputs: Values) -> Values:
+    return np.clip(first(*_conflicts(*inputs)), 0.0, 1.0)
+
+
+def _exact_conflict_share(*inputs: Values) -> Values:
+    """Missing where requests or L1's cycles only bound the wavefronts: the share is at least that then."""
+    counted, by_ways, by_requests, ways, _ = _conflicts(*inputs, np.float64(np.nan))
+    bare = np.where(np.isnan(by_requests), ways, np.nan)
+    return np.clip(first(counted, by_ways, bare), 0.0, 1.0)
 
 
 def _l1_cycles(view: View) -> Values:
@@ -265,8 +277,15 @@ DERIVATIONS = (
     Derivation(
         "shared.conflict_share",
         "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
-        _conflicts,
+        _conflict_share,
         optional=_CONFLICTS,
+        ask=("shared.bank_conflicts", "shared.wavefronts"),
+    ),
+    Derivation(
+        "shared.exact_conflict_share",
+        "bank-conflict share, where wavefronts or ways were counted and requests or cycles of L1 need not bound it",
+        _exact_conflict_share,
+        optional=_CONFLICTS[:-1],
         ask=("shared.bank_conflicts", "shared.wavefronts"),
     ),
     Derivation(
