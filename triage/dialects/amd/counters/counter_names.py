@@ -118,6 +118,8 @@ _UTCL2 = ("LFIFO_NOT_RES", "UTCL2_REQ_OUT_OF_CREDITS")
 _BASE: tuple[tuple[str, str], ...] = (
     ("gpu.active", "GRBM_GUI_ACTIVE / GRBM_COUNT"),
     ("valu.busy", f"SQ_ACTIVE_INST_VALU / {_CU}"),
+    # a vector instruction of 64 lanes takes four cycles of one of four SIMDs (CDNA ISA): busy at least
+    ("valu.busy", f"SQ_INSTS_VALU / {_CU}"),
     ("salu.busy", f"SQ_ACTIVE_INST_SCA / {_CU}"),
     ("vmem.busy", f"(SQ_ACTIVE_INST_FLAT + SQ_ACTIVE_INST_VMEM) / {_CU}"),
     ("branch.busy", f"SQ_ACTIVE_INST_MISC / {_CU}"),
