@@ -41,6 +41,7 @@ _TEXTURE = ("tex_data", "filter", "tex_writeback")
 _SIDES = ("sm.throughput", "memory.throughput", "vram.throughput", "l2.throughput", "sm.issue_per_elapsed")
 _ASKED = ("launch.shared_static", "launch.shared_dynamic")
 _REQUESTS = tuple(f"{kind}_{op}.requests" for kind in ("global", "local", "shared") for op in ("load", "store"))
+TENSOR_OPS = tuple(f"tensor_ops.{t}" for t in ("fp16", "bf16", "tf32", "int8", "fp8", "fp64"))
 
 
 def _led(whole: Values, *parts: Values) -> Values:
@@ -155,10 +156,30 @@ def _useful(loads: Values, stores: Values, waste: Values, moved: Values) -> Valu
 
 def _matrix(view: View) -> Values:
     active = highest(*(view[f"{kind}.{p}"] for kind in ("pipe_busy", "pipe") for p in ("tensor", "tc")))
-    return first(highest(*(_pipe(view, p) for p in ("tensor", "tc"))), active)
+    return first(
+        highest(*(_pipe(view, p) for p in ("tensor", "tc"))), active, highest(*map(view.__getitem__, TENSOR_OPS))
+    )
+
+
+def _operations(view: View, metric: str) -> Values:
+    """Counted operations over what the device's data sheet states for dense FP16 products; the time is the launch's."""
+    device = view.capture.device
+    peak = None if device is None else device.peaks.fp16_tensor_tflops
+    return np.nan if peak is None else over(view[metric], peak * 1e3 * view["gpu.time"])  # TFLOP/s times ns
 
 
 DERIVATIONS = (
+    *(
+        Derivation(
+            f"tensor_ops.{t}",
+            f"flop.tensor_{t} / (peak of dense FP16 products x time)",
+            lambda view, t=t: _operations(view, f"flop.tensor_{t}"),
+            (f"flop.tensor_{t}", "gpu.time"),
+            whole=True,
+            ask=(f"tensor_ops.{t}",),
+        )
+        for t in ("fp16", "bf16")
+    ),
     Derivation(
         "l1tex.fill",
         "TEX SOL, where the busiest link is as busy, most sectors miss and nothing else makes that figure",
@@ -168,9 +189,12 @@ DERIVATIONS = (
     ),
     Derivation(
         "unit.matrix",
-        "the busier of the tensor pipes of all generations, over elapsed cycles",
+        "the busier of the tensor pipes of all generations, over elapsed cycles, else operations over their peak",
         _matrix,
-        optional=tuple(f"{kind}.{p}" for p in ("tensor", "tc") for kind in ("pipe_elapsed", "pipe_busy", "pipe")),
+        optional=(
+            *(f"{kind}.{p}" for p in ("tensor", "tc") for kind in ("pipe_elapsed", "pipe_busy", "pipe")),
+            *TENSOR_OPS,
+        ),
         whole=True,
         ask=("pipe_elapsed.tensor",),
     ),

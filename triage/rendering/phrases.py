@@ -106,7 +106,7 @@ def level(top: UnitEntry) -> str:
 def _busiest(top: UnitEntry) -> str:
     """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
     if not pressed(top):
-        return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
+        return f"no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
     known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many it needs is unknown"
@@ -156,7 +156,7 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else _BY_TIMES
         if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
-            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no unit above {number(top['pct'], '%')}"
+            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no measured unit above {number(top['pct'], '%')}"
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
