@@ -177,7 +177,7 @@ class _Page:
             top = f" (top {len(shown)})" if shown and len(shown) < len(self.s["causes"]) else ""
             self.title(f"{HEADS.to_do}{top}")
         for n, c in enumerate(shown, 1):
-            back = phrases.saving(c["saved_ns"], c["fraction"])
+            back = phrases.item_saving(c)
             room = self.wide - 5 - len(back) - 1 - PRIORITY
             cause = f" ({c['cause']})" if self.full else ""
             title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
