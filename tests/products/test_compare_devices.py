@@ -48,7 +48,7 @@ def _two_devices(path: Path, gap: float, slower: float = 1.0, until: float = 1e9
 )
 def test_the_device_that_lost_time_is_named(gap: float, slower: float, words: str, tmp_path: Path) -> None:
     before, after = (_two_devices(tmp_path / f"{n}.json", g, s) for n, g, s in (("a", 0, 1), ("b", gap, slower)))
-    doc = compare(diagnosis(before), diagnosis(after))
+    doc: Any = compare(diagnosis(before), diagnosis(after))
     assert words in headline(doc)
     rows = {r["what"]: r["ratio"] for r in doc["timeline"]}
     assert rows["device 0: busy"] == rows["device 0: idle"] == 1
@@ -56,7 +56,7 @@ def test_the_device_that_lost_time_is_named(gap: float, slower: float, words: st
 
 def test_sequences_are_those_of_the_device_that_changed(tmp_path: Path) -> None:
     before, after = _two_devices(tmp_path / "a.json", 0), _two_devices(tmp_path / "b.json", 60, until=25_000)
-    doc = compare(diagnosis(before), diagnosis(after))
+    doc: Any = compare(diagnosis(before), diagnosis(after))
     assert doc["work"]["per_iteration"]["device"] == "1"
 
 
