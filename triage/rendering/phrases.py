@@ -256,7 +256,7 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = "frame" if voice().item == "marker" else "capture"
+    whole = voice().whole
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
         share = f"{percent(g['fraction'])} of {whole}"

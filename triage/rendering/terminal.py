@@ -246,7 +246,7 @@ class _Page:
                 2,
             )
         for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"]),
+            timeline_phrases.steps(self.doc["frame"]["steps"], self.doc["frame"]["duration_ns"]),
             timeline_phrases.ranks(self.doc["frame"]["ranks"]),
         ):
             if line:
@@ -345,7 +345,7 @@ class _Page:
             back = phrases.saves(f)
             left = f"{f['rank']:>2}  {f['rule']}  "
             room = self.wide - len(left) - len(back) - 2 - PRIORITY
-            who = short(self.names.get(f["workload"], "frame"), room)
+            who = short(self.names.get(f["workload"], voice().whole), room)
             self.console.print(
                 Text.assemble(
                     left,
