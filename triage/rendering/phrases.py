@@ -13,6 +13,7 @@ from triage.document.entries import (
     CellEntry,
     EvidenceEntry,
     FindingEntry,
+    ItemEntry,
     SourceEntry,
     UnitEntry,
     WorkloadEntry,
@@ -170,8 +171,7 @@ def shares(c: TodoItem) -> str:
     """`293 µs on its own; 19.5 µs of it is already counted in items above.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
-    counted = time(c["alone_ns"] - c["saved_ns"])
-    return f"{time(c['alone_ns'])} on its own; {counted} of it is already counted in items above."
+    return f"{time(c['alone_ns'])} on its own; {time(c['alone_ns'] - c['saved_ns'])} of it is already counted in items above."
 
 
 def limiters(s: Summary, most: int = 9) -> str:
@@ -185,9 +185,8 @@ def cause(c: TodoItem, brief: bool = False) -> str:
     where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
-    text = where if brief else f"{where}, {time(c['saved_ns'])}"
-    if c["share"] and not brief:
-        text += f" ({percent(c['share'])})"
+    share = f" ({percent(c['share'])})" if c["share"] else ""
+    text = where if brief else f"{where}, {item_saving(c)}{share}"
     if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} on its own"
     return text
@@ -257,7 +256,7 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = "frame" if voice().item == "marker" else "capture"
+    whole = voice().whole
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
         share = f"{percent(g['fraction'])} of {whole}"
@@ -280,6 +279,12 @@ def saves(f: FindingEntry) -> str:
 def saving(ns: float | None, fraction: float | None) -> str:
     """A time where it is known, else the fraction."""
     return time(ns) if ns is not None else percent(fraction)
+
+
+def item_saving(c: ItemEntry) -> str:
+    """What an item saves; `982 ms once` of time that passes once per run."""
+    once = not c["saved_ns"] and c["alone_ns"]
+    return f"{time(c['alone_ns'])} once" if once else saving(c["saved_ns"], c["fraction"])
 
 
 def back(m: MarkerRow) -> str:

@@ -178,7 +178,7 @@ class _Page:
             top = f" (top {len(shown)})" if shown and len(shown) < len(self.s["causes"]) else ""
             self.title(f"{HEADS.to_do}{top}")
         for n, c in enumerate(shown, 1):
-            back = phrases.saving(c["saved_ns"], c["fraction"])
+            back = phrases.item_saving(c)
             room = self.wide - 5 - len(back) - 1 - PRIORITY
             cause = f" ({c['cause']})" if self.full else ""
             title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
@@ -242,7 +242,7 @@ class _Page:
                 2,
             )
         for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"]),
+            timeline_phrases.steps(self.doc["frame"]["steps"], self.doc["frame"]["duration_ns"]),
             timeline_phrases.ranks(self.doc["frame"]["ranks"]),
         ):
             if line:
@@ -341,7 +341,7 @@ class _Page:
             back = phrases.saves(f)
             left = f"{f['rank']:>2}  {f['rule']}  "
             room = self.wide - len(left) - len(back) - 2 - PRIORITY
-            who = short(self.names.get(f["workload"], "frame"), room)
+            who = short(self.names.get(f["workload"], voice().whole), room)
             self.console.print(
                 Text.assemble(
                     left,
