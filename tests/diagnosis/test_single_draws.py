@@ -52,10 +52,11 @@ def test_small_triangles_are_billed_to_their_draws(tmp_path: Path) -> None:
     findings = found(
         tmp_path,
         draw("DrawIndexed(3)", "Opaque", 3, 10_000, 3_000_000, 2_000_000),
-        draw("DrawIndexed(4)", "Opaque", 1, 900_000, 900_000, 100_000),
+        draw("DrawIndexed(4)", "Opaque", 0.5, 450_000, 450_000, 50_000),
+        draw("DrawIndexed(5)", "Opaque", 0.5, 450_000, 450_000, 50_000),
     )
     message = findings["FRM012"]["message"]
-    assert "16.7 % of the frame" in message and "“Opaque” (1 of 2 draws, 0.9 M primitives, 1.0 pixels each)" in message
+    assert "16.7 % of the frame" in message and "“Opaque” (2 of 3 draws, 0.9 M primitives, 1.0 pixels each)" in message
 
 
 def test_early_tests_hide_the_size_of_triangles(tmp_path: Path) -> None:
@@ -63,7 +64,8 @@ def test_early_tests_hide_the_size_of_triangles(tmp_path: Path) -> None:
     findings = found(
         tmp_path,
         draw("DrawIndexed(3)", "Opaque", 3, 10_000, 9_000_000, 9_000_000),
-        draw("DrawIndexed(4)", "Opaque", 1, 900_000, 100_000, 100_000),
+        draw("DrawIndexed(4)", "Opaque", 0.5, 450_000, 50_000, 50_000),
+        draw("DrawIndexed(5)", "Opaque", 0.5, 450_000, 50_000, 50_000),
     )
     assert "FRM012" not in findings
 
@@ -72,13 +74,14 @@ def test_behind_an_equal_test_a_draw_is_as_large_as_in_the_depth_pass(tmp_path: 
     findings = found(
         tmp_path,
         draw("DrawIndexed(3)", "Prepass", 1, 1_000_000, 40_000_000, 1_500_000),
-        draw("DrawIndexed(4)", "Prepass", 1, 1_000_000, 1_500_000, 200_000),
+        draw("DrawIndexed(4)", "Prepass", 1, 500_000, 750_000, 100_000),
+        draw("DrawIndexed(5)", "Prepass", 1, 500_000, 750_000, 100_000),
         draw("DrawIndexed(3)", "GBuffer", 2, 1_000_000, 1_500_000, 1_500_000),
-        draw("DrawIndexed(4)", "GBuffer", 2, 1_000_000, 200_000, 200_000),
+        draw("DrawIndexed(4)", "GBuffer", 2, 500_000, 100_000, 100_000),
+        draw("DrawIndexed(5)", "GBuffer", 2, 500_000, 100_000, 100_000),
     )
-    assert (
-        "“GBuffer” (1 of 2 draws, 1.0 M primitives, 1.5 pixels each in the depth pass)" in findings["FRM012"]["message"]
-    )
+    text = "“GBuffer” (2 of 3 draws, 1.0 M primitives, 1.5 pixels each in the depth pass)"
+    assert text in findings["FRM012"]["message"]
 
 
 def test_late_tests_are_billed_to_the_draws_that_lose_their_pixels(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def _fine(book: _Book, k: int, p: Pass, a: Account) -> Spot | None:
         known &= d.before_tests[rows]
     part = rows[known & (size < TINY * prims)]
     drawn, time = float(d.prims[part].sum()), float(d.time[part].sum())
-    if drawn < DENSE:
+    if drawn < DENSE or len(part) < 2:  # of a single range rule GFX001 speaks
         return None
     each = float(np.fmax(d.covered[part], laid[part]).sum()) / drawn
     where = " in the depth pass" if a.survivors else ""

@@ -17,6 +17,7 @@ from triage.document.entries import (
     UnitEntry,
     WorkloadEntry,
 )
+from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry, needed
@@ -390,6 +391,6 @@ def sol(w: WorkloadEntry, most: int = 3) -> str:
     return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else f'{x:.0f}'} %" for u, x in units) or "not measured"
 
 
-def path(w: WorkloadEntry, long: int = 80) -> str:
+def path(w: WorkloadEntry | LimitReading, long: int = 80) -> str:
     """Levels and name; of those that do not fit, the nearest."""
     return nearest(w["path"], w["name"], long)
