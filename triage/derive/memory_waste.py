@@ -97,7 +97,7 @@ def _conflicts(
     ways: Values,
     load_requests: Values,
     store_requests: Values,
-    l1_cycles: Values,
+    l1_cycles: Values = np.float64(np.nan),
 ) -> tuple[Values, ...]:
     """The share by each way, the surest first: by wavefronts, by ways, at least by requests, by ways alone, at least by L1's cycles."""
     # lanes that update one word are serialised too: padding does not help them
@@ -120,7 +120,7 @@ def _conflict_share(*inputs: Values) -> Values:
 
 def _exact_conflict_share(*inputs: Values) -> Values:
     """Missing where requests or L1's cycles only bound the wavefronts: the share is at least that then."""
-    counted, by_ways, by_requests, ways, _ = _conflicts(*inputs, np.float64(np.nan))
+    counted, by_ways, by_requests, ways, _ = _conflicts(*inputs)
     bare = np.where(np.isnan(by_requests), ways, np.nan)
     return np.clip(first(counted, by_ways, bare), 0.0, 1.0)
 

@@ -75,7 +75,9 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
     if is_first_once(first):
         once = show(first["alone_ns"] or 0.0, "ns")
-        return f"{text}. Start with {lower_first(first['title'])}: {once} once per run. ~{share} recoverable in the rest."
+        return (
+            f"{text}. Start with {lower_first(first['title'])}: {once} once per run. ~{share} recoverable in the rest."
+        )
     if is_insignificant(first):
         return f"{text}. Nothing significant to fix; small items: {share}."
     if limited:

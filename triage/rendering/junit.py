@@ -42,7 +42,9 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
             for w, name in zip(mine, _names(mine), strict=True)
         ]
         if found := by.get(f"{prefix}frame"):
-            whole = _Work(f"{prefix}frame", "frame", "", None, None, f"Findings about the whole {voice().whole}.", "", [])
+            whole = _Work(
+                f"{prefix}frame", "frame", "", None, None, f"Findings about the whole {voice().whole}.", "", []
+            )
             wide = [i for i in bad.values() if whole.id in i["workloads"]]
             cases.append(_case(whole, "frame", found, wide))
         if number == 0:

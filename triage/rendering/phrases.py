@@ -18,6 +18,7 @@ from triage.document.entries import (
     UnitEntry,
     WorkloadEntry,
 )
+from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry, needed
@@ -157,7 +158,11 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else _BY_TIMES
         if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
-            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no measured unit above {number(top['pct'], '%')}"
+            why = (
+                f"{level(top)}, {needed(top)} unknown"
+                if pressed(top)
+                else f"no measured unit above {number(top['pct'], '%')}"
+            )
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
@@ -395,6 +400,6 @@ def sol(w: WorkloadEntry, most: int = 3) -> str:
     return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else f'{x:.0f}'} %" for u, x in units) or "not measured"
 
 
-def path(w: WorkloadEntry, long: int = 80) -> str:
+def path(w: WorkloadEntry | LimitReading, long: int = 80) -> str:
     """Levels and name; of those that do not fit, the nearest."""
     return nearest(w["path"], w["name"], long)

@@ -15,8 +15,22 @@ FACTS = {
     "framework": ("pytorch", "xla", "vllm", "sglang"),
     # triton to cupy: what a kernel was written in, by its name or its source lines; rules never are chosen by it
     "api": (
-        "cuda", "hip", "sycl", "opencl", "triton", "numba", "julia", "kokkos", "directives", "taichi", "cupy",
-        "d3d11", "d3d12", "vulkan", "opengl", "metal",
+        "cuda",
+        "hip",
+        "sycl",
+        "opencl",
+        "triton",
+        "numba",
+        "julia",
+        "kokkos",
+        "directives",
+        "taichi",
+        "cupy",
+        "d3d11",
+        "d3d12",
+        "vulkan",
+        "opengl",
+        "metal",
     ),
 }
 SINCE = "since"  # first architecture that has it: sm_80, gfx90a
