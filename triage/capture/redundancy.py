@@ -90,7 +90,7 @@ class Product(_OfOneRow):
             return ""
         part = 0.01 if self.percent else 1.0
         off = abs(total.value - count.value * mean.value * part)
-        if off <= total.half + count.value * mean.half * part + SLACK * abs(total.value):
+        if off <= total.half + 2 * count.value * mean.half * part + SLACK * abs(total.value):  # means may be truncated
             return ""
         if self.percent:
             return f"{total.value:,.6g} is not {mean.value:,.6g} % of {count.value:,.6g}"
