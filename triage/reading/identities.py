@@ -19,6 +19,7 @@ from triage.reading import at_most
 from triage.reading.at_most import measured
 
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
+WAVES = (8, 16, 32, 64, 128)  # threads, of all vendors
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
 WARP = 32  # threads, of all GPUs whose tools export the groups that fit
 LIMITS = ("occupancy.limit_groups", "occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_warps")
@@ -27,7 +28,7 @@ WHOLE = (
     "invocations.vs", "invocations.ps", "invocations.cs", "invocations.helpers",
 )  # fmt: skip
 FEW = 3  # launches of a kernel, of which one may well be of another build
-SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "launch.scalar_registers", "frame.calls", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
+SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "launch.scalar_registers", "frame.calls", "device.sm_count", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
 RUN = ("inst.executed", "inst.issued", "gpu.active", "sm.active_warps")  # of a launch; a range of a frame may hold none
 # of all architectures in devices/, with room: 255 registers (NVIDIA) and 512 vector registers (AMD CDNA) per thread, 128 scalar ones (AMD), 256 KiB of
 # shared memory per SM, 64 warps per SM (80 waves per WGP, AMD RDNA 1), 20 per scheduler, waves of 128 (Adreno)
@@ -41,7 +42,7 @@ MAX_OF = {
     "sm.active_warps": 80.0,
     "warp.active_per_scheduler": 20.0,
     "warp.threads_per_inst": 128.0,
-    "launch.wave_size": 128.0,
+    "device.sm_count": 4096.0,
     **dict.fromkeys(("global_load.bytes_per_sector", "global_store.bytes_per_sector"), 32.0),
 }  # fmt: skip
 MOVED = ("vram.bytes_read", "vram.bytes_written")
@@ -61,9 +62,16 @@ class Identity:
 
 
 def _slots(warps: Floats, occupancy: Floats) -> Floats:
-    slots = warps / occupancy
-    nearest: Floats = np.min([np.abs(slots / n - 1) for n in WARP_SLOTS], axis=0)
-    return nearest
+    return _nearest(warps / occupancy, WARP_SLOTS)
+
+
+def _waves(size: Floats) -> Floats:
+    return _nearest(size, WAVES)
+
+
+def _nearest(values: Floats, among: tuple[int, ...]) -> Floats:
+    off: Floats = np.min([np.abs(values / n - 1) for n in among], axis=0)
+    return off
 
 
 def _per(part: Floats, whole: Floats) -> Floats:
@@ -110,6 +118,7 @@ IDENTITIES = (
     ),
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0, 0.03, "active warps and occupancy are of no SM"),
     Identity(("occupancy.theoretical_warps", "occupancy.theoretical"), _slots, 0, 0.03, "theoretical warps and occupancy are of no SM"),
+    Identity(("launch.wave_size",), _waves, 0, 0.01, "waves of no GPU"),
     Identity(("inst.executed", "inst.issued"), _per, 0, 1.05, "fewer instructions were issued than executed"),
     Identity(
         ("sm.issue_per_elapsed", "sm.issue_per_active", "sm.active"),
@@ -202,7 +211,9 @@ def check(table: Table, device: Device | None) -> list[Quality]:
         return _not_whole(table) + _beyond_bounds(table)
     out = []
     stalls = (
-        Identity((m, "warp.cycles_per_issue"), _per, 0, 2.5, "a warp stalls longer than it takes between two instructions")
+        Identity(
+            (m, "warp.cycles_per_issue"), _per, 0, 2.5, "a warp stalls longer than it takes between two instructions"
+        )
         for m in table.columns
         if m.startswith("stall_cycles.")
     )
