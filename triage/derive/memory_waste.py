@@ -27,6 +27,7 @@ EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other
 # all of 8.x have 4.0, H100 and later 5.0. Before which compute capability -> peak.
 _LINKS = ((8.0, 16e9), (9.0, 32e9))
 _FASTEST = 64e9
+_NOT_COUNTED = np.float64(np.nan)
 _EPS = 0.05  # sectors: an average of 4.02 is still dense
 WIDEST_WAVEFRONTS = 4.0  # of a warp's conflict-free 16-byte access to shared memory, which no other one exceeds
 
@@ -97,7 +98,7 @@ def _conflicts(
     ways: Values,
     load_requests: Values,
     store_requests: Values,
-    l1_cycles: Values = np.float64(np.nan),
+    l1_cycles: Values = _NOT_COUNTED,
 ) -> tuple[Values, ...]:
     """The share by each way, the surest first: by wavefronts, by ways, at least by requests, by ways alone, at least by L1's cycles."""
     # lanes that update one word are serialised too: padding does not help them
@@ -138,7 +139,7 @@ def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values, *r
     whole = np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
     sectors = first(whole, over(loads, loads + gl), over(stores, stores + gs))
     # without sectors the instructions: a dense access of either memory is one request of as many sectors
-    return first(sectors, _local(*requests, np.float64(np.nan))) if requests else sectors
+    return first(sectors, _local(*requests, _NOT_COUNTED)) if requests else sectors
 
 
 def _either(a: Values, b: Values) -> Values:
