@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from triage.derive.argument_arrays import element_bytes
 from triage.derive.memory_waste import _load_waste
 from triage.derive.operand_widths import operand_bytes
-from triage.derive.argument_arrays import element_bytes
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,9 @@ def unjudged(s: Summary) -> str:
     if u is None:
         return ""
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
-    what += ", counters missing." if u["collect"] else "." if u["top"] else f", {_BY_TIMES}."
+    what += ", counters missing." if u["collect"] else "" if u["top"] else f", {_BY_TIMES}."
     if u["top"] and (pressed(u["top"]) or not u["collect"]):
-        what += f" {_busiest(u['top'])}."
+        what += f"{'' if u['collect'] else ','} {_busiest(u['top'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
