@@ -119,6 +119,19 @@ def _none_asked(static: Values, dynamic: Values) -> Values:
     return np.where(static + np.nan_to_num(dynamic) == 0, 0.0, np.nan)
 
 
+def _shared_share(
+    part: Values, whole: Values, counted: Values, accesses: Values, atomic: Values, *rest: Values
+) -> Values:
+    """Shared memory's share of the wavefronts of L1's data stage.
+
+    Hardware counts shuffles and special registers as wavefronts of shared memory, too: kernels without any shared memory
+    show one and more per warp. The accesses of the source are counted without them.
+    """
+    own = first(np.minimum(over(accesses + np.nan_to_num(atomic), counted), 1.0), np.float64(1.0))
+    static, dynamic, *bounds = rest
+    return np.minimum(first(over(part, whole) * own, _none_asked(static, dynamic), _at_least_shared(*bounds)), 1.0)
+
+
 def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
     """Shared memory's least share of L1's turns where L1 is busy, misses, and L2 still has little to do; else missing.
 
@@ -293,13 +306,14 @@ DERIVATIONS = (
     # what the busy ones work at
     Derivation(
         "l1tex.shared_share",
-        "shared memory wavefronts / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
-        lambda part, whole, static, dynamic, *rest: np.minimum(
-            first(over(part, whole), _none_asked(static, dynamic), _at_least_shared(*rest)), 1.0
-        ),
+        "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
+        _shared_share,
         optional=(
             "l1tex.shared_data",
             "l1tex.lsu_data",
+            "shared.wavefronts",
+            "shared.access_wavefronts",
+            "atomics.shared_wavefronts",
             *_ASKED,
             "l1tex.throughput",
             "l1tex.hit_rate",

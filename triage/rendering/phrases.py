@@ -60,8 +60,7 @@ def recoverable(s: Summary) -> str:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    spread = range_(r["low"]["ns"], r["bound"]["ns"])
-    return f"{time(r['likely']['ns'])} ({percent(r['likely']['share'])}), {spread}"
+    return f"{time(r['likely']['ns'])} ({percent(r['likely']['share'])}), {range_(r['low']['ns'], r['bound']['ns'])}"
 
 
 def range_(low: float | None, bound: float | None) -> str:
@@ -96,7 +95,7 @@ def unjudged(s: Summary) -> str:
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
     what += ", counters missing." if u["collect"] else "" if u["top"] else f", {_BY_TIMES}."
     if u["top"] and (pressed(u["top"]) or not u["collect"]):
-        what += f"{'' if u['collect'] else ','} {_busiest(u['top'])}."
+        what += f"{'' if u['collect'] else ','} {_busiest(u['top'], u['names'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
@@ -105,11 +104,12 @@ def level(top: UnitEntry) -> str:
     return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
 
 
-def _busiest(top: UnitEntry) -> str:
-    """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
+def _busiest(top: UnitEntry, names: Sequence[str]) -> str:
+    """`Foliage: TEX at 66 % of peak; ...`: what is known of the busiest unit of the longest one, which is named beside others."""
+    name = f"{short(names[0], 40)}: " if len(names) > 1 else ""
     if not pressed(top):
-        return f"no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+        return f"{name}no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
+    known, of_dram = f"{name}{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many it needs is unknown"
     if of_dram >= HIGH:
@@ -131,7 +131,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else _BY_TIMES
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
-            why = _busiest(u["top"])
+            why = _busiest(u["top"], u["names"])
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
@@ -155,15 +155,12 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
     if dark["uncovered_ns"] == dark["ns"]:
         reason = f" {outside}"
     elif dark["count"] and not reason:
-        more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-        why = "counters not collected" if dark["collect"] else _BY_TIMES
-        if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
-            why = (
-                f"{level(top)}, {needed(top)} unknown"
-                if pressed(top)
-                else f"no measured unit above {number(top['pct'], '%')}"
-            )
-        reason = f": {short(dark['names'][0], 24)}{more}, {why}"
+        name, more = short(dark["names"][0], 24), and_more(dark["count"] - 1)
+        reason = f": {name}{more}, {'counters not collected' if dark['collect'] else _BY_TIMES}"
+        if (top := dark["top"]) and pressed(top):
+            reason = f": {name} ({level(top)}, {needed(top)} unknown){more}"
+        elif top and not dark["collect"]:
+            reason = f": {name} (no measured unit above {number(top['pct'], '%')}){more}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
 
