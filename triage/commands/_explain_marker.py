@@ -18,7 +18,6 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings.assembling import terminology_of
 from triage.findings.evidence import holding_checks
-from triage.findings.finding_types import Origin
 from triage.findings.near_misses import MAX_GAP, near_misses
 from triage.findings.origins import Origins
 from triage.findings.reasons import Reasons
@@ -28,7 +27,8 @@ from triage.ground.phrasing import first_of, plural, whole_percent
 from triage.ground.terminology import localize, speaking
 from triage.ground.units import show
 from triage.inference.evaluate import BLIND, FIRED, NOT_APPLICABLE
-from triage.rendering.escape import clean, short
+from triage.rendering.escape import clean
+from triage.rendering.phrases import origin_of
 from triage.rulebook.rule import reads
 
 MAX_MARKERS, MAX_NEAR, MAX_NAMED = 3, 8, 6  # markers of one name; near misses; rules in one line
@@ -160,9 +160,8 @@ class _One:
         for comparison in holding_checks(
             rule, self.d.method, self.o.lookup(k), self.i, lambda m: self.origins.origin(m, self.w, self.i)
         ):
-            cells = [o for o in (comparison.source, *comparison.source.inputs) if o.line]
             out.append(wrap(comparison.why, " " * 14))
-            out += [wrap(_cell(o), " " * 16) for o in cells[:1]]
+            out.append(wrap(origin_of(comparison.entry), " " * 16))
         return out
 
     def blind(self) -> list[str]:
@@ -191,10 +190,6 @@ class _One:
         ]
         out.append("One rule in detail: triage explain RULE --on FILE --marker NAME")
         return [wrap(" ".join(out))]
-
-
-def _cell(o: Origin) -> str:
-    return clean(f"“{short(o.text, 40)}” in {o.record} {o.line}, column {o.column}")
 
 
 def _label(metric: str) -> str:

@@ -29,8 +29,8 @@ class Limiter:
 
 LIMITERS = (
     Limiter(
-        "unknown", "unknown", "unknown", "limiter unknown: counters not collected", "limiter unknown",
-        "limiter counters not collected",
+        "unknown", "unknown", "unknown", "limiter unknown", "limiter unknown",
+        "no counter tells what limits",
     ),
     Limiter(
         "compute", "SM (compute)", "SM", "compute-bound (SM)", "compute-bound (SM)",

@@ -14,6 +14,7 @@ from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Qua
 from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
+from triage.ground import kernel_names
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.ground.units import show
 from triage.reading import (
@@ -189,11 +190,12 @@ def _next_step(trace: Trace | None, names: Collection[str] | None = None) -> Cal
 
 
 def select(capture: Capture, marker: str) -> Capture:
-    """The workloads whose name or `/`-joined path matches a glob; raises TriageError when none does."""
+    """The workloads whose name, shown or whole, or `/`-joined path matches a glob; raises TriageError when none does."""
 
     def hit(i: int) -> bool:
-        full = f"{capture.paths[i]}{SEP}{capture.names[i]}".lstrip(SEP).replace(SEP, "/")
-        return fnmatch.fnmatchcase(str(capture.names[i]), marker) or fnmatch.fnmatchcase(full, marker)
+        name = str(capture.names[i])
+        full = f"{capture.paths[i]}{SEP}{name}".lstrip(SEP).replace(SEP, "/")
+        return any(fnmatch.fnmatchcase(text, marker) for text in (name, full, kernel_names.kernel(name)))
 
     keep = np.array([i for i in range(len(capture)) if hit(i)], dtype=np.int64)
     if not len(keep):
