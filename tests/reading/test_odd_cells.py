@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,17 @@ def test_what_a_tool_always_prints_is_missed(tmp_path: Path, sample: str, old: s
     assert old in text
     path.write_text(text.replace(old, new, 1), "utf-8")
     assert any(said in q.message for q in reader.read(str(path)).quality)
+
+
+def test_percentages_of_a_table_of_metrics_that_are_all_whole_are_named(tmp_path: Path) -> None:
+    whole = SAMPLES / "ncu-details" / "transpose.details.csv"
+    text = whole.read_text("utf-8")
+    rounded = re.sub(r'("%",)"(\d+)\.\d+"', r'\1"\2"', text)
+    assert rounded != text
+    for body, named in ((text, False), (rounded, True)):
+        (tmp_path / whole.name).write_text(body, "utf-8")
+        found = reader.read(str(tmp_path / whole.name)).quality
+        assert any("and none with decimals" in q.message for q in found) is named
 
 
 @pytest.mark.parametrize(

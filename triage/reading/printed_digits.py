@@ -46,15 +46,35 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str]) -> It
         if len(column) > OTHERS and (i := _odd(column, places)) >= 0:
             others = places[i - 1]
             yield i, f": {block.title(at)[:60]!r} is {column[i][:40]}, all others have {others} decimals"
+    yield from _long(block, columns)
     yield from _percentages(block, columns, shares)
     yield from _quotients(block, columns, quotients)
 
 
 def _is_quotient(title: str) -> bool:
-    """True for counters of PerfWorks that divide by cycles or issues: whole by no chance, but for 0, 1 and 100 %."""
+    """True for counters of PerfWorks that divide by cycles or issues: whole by no chance, but for 0 and 100 %."""
     if title.endswith(".ratio"):
         return "_issue_stalled_" in title and "_stalled_selected_" not in title
     return title.endswith(("_elapsed", "_active")) and (".pct_of_peak_sustained_" in title or ".per_cycle_" in title)
+
+
+def _long(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
+    """Percentages below each other, as rows of a table of metrics, that are all whole."""
+    heads = [h.strip() for h in block.head]
+    if "Metric Unit" in heads and "Metric Value" in heads:
+        value = columns[at := heads.index("Metric Value")]
+        shares = [c for unit, c in zip(columns[heads.index("Metric Unit")], value, strict=True) if unit == "%"]
+    elif len(columns) == 2:
+        at = 1
+        shares = [c for name, c in zip(*columns, strict=True) if _is_quotient(name)]
+    else:
+        return
+    measured = [c for c in shares if c.strip("0.") and c != "100"]
+    if len(measured) > OTHERS and all(map(str.isdigit, measured)):
+        yield (
+            0,
+            f": {block.title(at)[:60]!r} has {len(measured)} percentages and none with decimals: they may have been rounded",
+        )
 
 
 def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Sequence[int]]) -> Iterator[_Found]:
@@ -62,7 +82,7 @@ def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Seq
     if sum(max(places) >= LONG for places in quotients.values()) <= COLUMNS:
         return
     for at, places in quotients.items():
-        if not any(places) and (cells := [c for c in columns[at] if c.strip("0") and c not in ("1", "100")]):
+        if not any(places) and (cells := [c for c in columns[at] if c.strip("0") and c != "100"]):
             yield (
                 0,
                 f": {block.title(at)[:80]!r} is {cells[0][:40]}, others like it have many decimals: it may have been rounded",
