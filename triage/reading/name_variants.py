@@ -25,6 +25,9 @@ MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 def check(table: Table, kernels: bool) -> list[Quality]:
     """Remarks of `nameless` and `unite`; of most tables one look at all names tells that there is none."""
     names = [*map(str, table.names.tolist())]
+    if any(n != n.strip() for n in names[:SAMPLE]):  # a spreadsheet's blanks around one are none of its letters
+        names = [n.strip() for n in names]
+        table.names = np.array(names, dtype=object)
     if len({*names[:SAMPLE]}) < len(names[:SAMPLE]):  # where names repeat, each is looked at once
         names = [*dict.fromkeys(names)]
     lines = "\n".join(["", *names, ""])

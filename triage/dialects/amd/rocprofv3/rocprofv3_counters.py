@@ -18,7 +18,6 @@ FOLDERS = True
 _SAME = """kernelname gridsize workgroupsize agentid queueid processid threadid kernelid ldsblocksize scratchsize vgprcount
 accumvgprcount sgprcount starttimestamp endtimestamp"""
 REDUNDANT = (Record((("dispatchid",), ("correlationid",)), each(_SAME)),)
-DECIMALS = ("Counter_Value",)  # a double, in counts as well
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 counter collection"
 CAPTURE = """\
