@@ -25,14 +25,14 @@ MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 def check(table: Table, kernels: bool) -> list[Quality]:
     """Remarks of `nameless` and `unite`; of most tables one look at all names tells that there is none."""
     names = [*map(str, table.names.tolist())]
-    if any(n != n.strip() for n in names[:SAMPLE]):  # a spreadsheet's blanks around one are none of its letters
-        names = [n.strip() for n in names]
-        table.names = np.array(names, dtype=object)
     if len({*names[:SAMPLE]}) < len(names[:SAMPLE]):  # where names repeat, each is looked at once
         names = [*dict.fromkeys(names)]
     lines = "\n".join(["", *names, ""])
     named = lines.isascii() and _NAMELESS_LINE.search(lines) is None
-    return ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
+    found = ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
+    if any(n != n.strip() for n in names[:SAMPLE]):  # blanks around a name that has one spelling are none of its letters
+        table.names = np.array([str(n).strip() for n in table.names], dtype=object)
+    return found
 
 
 def _spelt_once(lines: str, names: int) -> bool:
