@@ -223,12 +223,6 @@ def _floats(column: Sequence[str]) -> list[float] | None:
 def _text(block: Block, title: str, column: Column, most: int) -> Iterator[_Found]:
     """A number among texts, a text among numbers, another spelling of a text."""
     often = Counter(c for c in column if c not in BLANK)
-    if '"' in "".join(often) and (c := next((c for c in often if c.count('"') % 2), "")):
-        yield (
-            block.lines[column.index(c)],
-            "odd-cell",
-            f": {title[:60]!r} is {c[:40]!r}, with a quote that nothing closes",
-        )
     numbers = {c for c in often if NUMBER.fullmatch(c)}
     count, cells = sum(often[c] for c in numbers), often.total()
     if not count and cells and all(map(_SPACED.fullmatch, often)):
