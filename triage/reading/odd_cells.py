@@ -82,6 +82,8 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
         ):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
+    for line, what in printed_digits.rows(blocks):
+        yield line, "odd-cell", f"line {line}{name}{what}"
 
 
 def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:

@@ -46,7 +46,6 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str]) -> It
         if len(column) > OTHERS and (i := _odd(column, places)) >= 0:
             others = places[i - 1]
             yield i, f": {block.title(at)[:60]!r} is {column[i][:40]}, all others have {others} decimals"
-    yield from _long(block, columns)
     yield from _percentages(block, columns, shares)
     yield from _quotients(block, columns, quotients)
 
@@ -58,22 +57,21 @@ def _is_quotient(title: str) -> bool:
     return title.endswith(("_elapsed", "_active")) and (".pct_of_peak_sustained_" in title or ".per_cycle_" in title)
 
 
-def _long(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
-    """Percentages below each other, as rows of a table of metrics, that are all whole."""
-    heads = [h.strip() for h in block.head]
-    if "Metric Unit" in heads and "Metric Value" in heads:
-        value = columns[at := heads.index("Metric Value")]
-        shares = [c for unit, c in zip(columns[heads.index("Metric Unit")], value, strict=True) if unit == "%"]
-    elif len(columns) == 2:
-        at = 1
-        shares = [c for name, c in zip(*columns, strict=True) if _is_quotient(name)]
-    else:
-        return
-    measured = [c for c in shares if c.strip("0.") and c != "100"]
-    if len(measured) > OTHERS and all(map(str.isdigit, measured)):
+def rows(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
+    """(line, what) of percentages below each other, as rows of a table of metrics, that are all whole. blocks: of a file."""
+    found: list[tuple[int, str]] = []
+    for block in blocks:
+        heads = [h.strip() for h in block.head]
+        if "Metric Unit" in heads and "Metric Value" in heads:
+            unit, value = heads.index("Metric Unit"), heads.index("Metric Value")
+            found += [(n, row[value]) for n, row in zip(block.lines, block.rows, strict=True) if row[unit] == "%"]
+        elif block.rows and len(block.rows[0]) == 2:
+            found += [(n, c) for n, (name, c) in zip(block.lines, block.rows, strict=True) if _is_quotient(name)]
+    measured = [(n, c) for n, c in found if c.strip("0.") and c != "100"]
+    if len(measured) > OTHERS and all(c.isdigit() for _, c in measured):
         yield (
-            0,
-            f": {block.title(at)[:60]!r} has {len(measured)} percentages and none with decimals: they may have been rounded",
+            measured[0][0],
+            f": {len(measured)} percentages and none with decimals, as {measured[0][1]}: they may have been rounded",
         )
 
 
