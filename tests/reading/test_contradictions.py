@@ -174,6 +174,20 @@ def test_spellings_of_a_name_are_one(tmp_path: Path, variant: str) -> None:
     assert name_variants.key("std::max<float>(A, B)") != name_variants.key("std::max<float>(A, C)")
 
 
+@pytest.mark.parametrize(("name", "odd"), [('convolution"', True), ('operator""_km', False)])
+def test_a_quote_that_nothing_closes_is_named(tmp_path: Path, name: str, odd: bool) -> None:
+    text = (SAMPLES / "clintercept" / "report.txt").read_text("utf-8")
+    (tmp_path / "report.txt").write_text(re.sub(r"\bconvolution(?=,)", name, text), "utf-8")
+    assert ("name-spelling" in checks(reader.read(str(tmp_path / "report.txt")))) is odd
+
+
+def test_a_row_of_intel_s_tools_that_was_cut_within_its_key_is_set_aside(tmp_path: Path) -> None:
+    head = "== Kernel Metrics ==\n\nKernel,SubDeviceId,GpuTime[ns],EuActive[%],EuStall[%],\n"
+    key = "GEMM[SIMD32 {4; 1024; 1} {256; 1; 1}]"
+    (tmp_path / "a.txt").write_text(f"{head}{key},0,10,50,40,\n{key},0,10,50,40,\n{key},0\n")
+    assert "rows-set-aside" in checks(reader.read(str(tmp_path / "a.txt")))
+
+
 def test_rows_without_a_name_and_doubled_rows_are_remarked(tmp_path: Path) -> None:
     c = edited(tmp_path, NSYS, r'"void transpose_tiled<float, 32>[^"]*"', "")
     assert "no-name" in checks(c)

@@ -18,4 +18,4 @@ def test_a_look_at_all_names_at_once_finds_what_a_look_at_each_finds(names: list
     once, each = (Table("generic", [Source(__file__)], np.array(names, dtype=object), {}) for _ in range(2))
     wanted = name_variants.nameless(each, kernels) + name_variants.unite(each)
     assert name_variants.check(once, kernels) == wanted
-    assert once.names.tolist() == each.names.tolist()
+    assert once.names.tolist() == [n.strip() for n in each.names.tolist()]

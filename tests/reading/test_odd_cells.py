@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,7 @@ def test_an_empty_column_is_named_but_for_what_its_tool_leaves_empty(tmp_path: P
     ("sample", "old", "new", "said"),
     [
         ("presentmon/game-gpu-bound.csv", "2.1004,16.0705", "2,16.0705", "'GPULatency' is 2, which the tool prints with decimals"),
+        ("mangohud/game.csv", ",2800,16690000", ',2800,"16690000,0"', "'elapsed' is '16690000,0', no number"),
         ("intel-measure/rt.csv", "12.000,3410.200", "12,3410.200", "'idle_us' is 12, which"),
         ("nsys-kernels/render_cuda_gpu_kern_sum.csv", "2104.3", "2104", "'StdDev (ns)' is 2104, which"),
         ("nvprof-trace/trace.csv", "128,128,1,32,8,1,18", "128,,1,32,8,1,18", "'Grid Y' is empty, 'Grid X' is not"),
@@ -195,6 +197,17 @@ def test_what_a_tool_always_prints_is_missed(tmp_path: Path, sample: str, old: s
     assert old in text
     path.write_text(text.replace(old, new, 1), "utf-8")
     assert any(said in q.message for q in reader.read(str(path)).quality)
+
+
+def test_percentages_of_a_table_of_metrics_that_are_all_whole_are_named(tmp_path: Path) -> None:
+    whole = SAMPLES / "ncu-details" / "transpose.details.csv"
+    text = whole.read_text("utf-8")
+    rounded = re.sub(r'("%",)"(\d+)\.\d+"', r'\1"\2"', text)
+    assert rounded != text
+    for body, named in ((text, False), (rounded, True)):
+        (tmp_path / whole.name).write_text(body, "utf-8")
+        found = reader.read(str(tmp_path / whole.name)).quality
+        assert any("and none with decimals" in q.message for q in found) is named
 
 
 @pytest.mark.parametrize(

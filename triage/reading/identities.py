@@ -217,18 +217,18 @@ def check(table: Table, device: Device | None) -> list[Quality]:
         for m in table.columns
         if m.startswith("stall_cycles.")
     )
-    for one in (*IDENTITIES, *stalls):
-        if not all(m in table.columns for m in one.metrics):
-            continue
-        values = [measured(table, m) for m in one.metrics]
-        if any(v is None for v in values):
-            continue
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        for one in (*IDENTITIES, *stalls):
+            if not all(m in table.columns for m in one.metrics):
+                continue
+            values = [measured(table, m) for m in one.metrics]
+            if any(v is None for v in values):
+                continue
             quotient = one.quotient(*values)
             bad = (quotient < one.low) | (quotient > one.high)
-        if bad.any():
-            whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
-            out += _blank(table, one.metrics, bad & whole, one.sentence)
+            if bad.any():
+                whole = np.logical_and.reduce([np.isfinite(v) & (v > 0) for v in values if v is not None])
+                out += _blank(table, one.metrics, bad & whole, one.sentence)
     for metrics, bad, sentence in at_most.found(table):
         out += _blank(table, metrics, bad, sentence)
     out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]

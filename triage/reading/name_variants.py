@@ -29,7 +29,12 @@ def check(table: Table, kernels: bool) -> list[Quality]:
         names = [*dict.fromkeys(names)]
     lines = "\n".join(["", *names, ""])
     named = lines.isascii() and _NAMELESS_LINE.search(lines) is None
-    return ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
+    found = ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
+    if any(
+        n != n.strip() for n in names[:SAMPLE]
+    ):  # blanks around a name that has one spelling are none of its letters
+        table.names = np.array([str(n).strip() for n in table.names], dtype=object)
+    return found
 
 
 def _spelt_once(lines: str, names: int) -> bool:
@@ -65,6 +70,13 @@ def nameless(table: Table, kernels: bool) -> list[Quality]:
     some = plural(int(empty.sum()), "row")
     text = f"{some} without a name, or with a number for one (first: line {table.line(first)}): merged cells, or a lost one; listed by themselves"
     return [Quality("no-name", text, first)]
+
+
+def unclosed(table: Table) -> list[Quality]:
+    """A remark on the first name with a quote that nothing closes; names of C++ have two of them."""
+    names = [] if table.trace is not None else table.names.tolist()
+    odd = next((n for n in map(str, names) if '"' in n and n.count('"') % 2), "")
+    return [Quality("name-spelling", f"{odd[:60]!r} has a quote that nothing closes")] if odd else []
 
 
 def unite(table: Table) -> list[Quality]:

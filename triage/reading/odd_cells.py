@@ -31,6 +31,7 @@ STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
 NUMBERED, STEPS = 2, 5  # columns in which rows are numbered, and steps that make one of another size odd
 WHOLE = 16  # whole numbers in a column, beside which a fraction is odd
+MARK = "\u00ef\u00bb\u00bf"  # a byte-order mark that was read as Latin letters
 ROW_DIGITS = 7  # of a number of a row
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
@@ -81,6 +82,8 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
         ):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
+    for line, what in printed_digits.rows(blocks):
+        yield line, "odd-cell", f"line {line}{name}{what}"
 
 
 def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
@@ -297,7 +300,7 @@ def _heads(block: Block) -> Iterator[_Found]:
         if lost and first:
             message = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
             yield 0, "lost-header", message
-        elif title != title.translate(name_variants.INVISIBLE):
+        elif title != title.translate(name_variants.INVISIBLE) or title.startswith(MARK):
             yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
     if len(counters := [t for t in titles if "__" in t]) >= SORTED:
         falls = [a for a, b in itertools.pairwise(counters) if a > b]

@@ -51,10 +51,28 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str]) -> It
 
 
 def _is_quotient(title: str) -> bool:
-    """True for counters of PerfWorks that divide by cycles or issues: whole by no chance, but for 0, 1 and 100 %."""
+    """True for counters of PerfWorks that divide by cycles or issues: whole by no chance, but for 0 and 100 %."""
     if title.endswith(".ratio"):
         return "_issue_stalled_" in title and "_stalled_selected_" not in title
     return title.endswith(("_elapsed", "_active")) and (".pct_of_peak_sustained_" in title or ".per_cycle_" in title)
+
+
+def rows(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
+    """(line, what) of percentages below each other, as rows of a table of metrics, that are all whole. blocks: of a file."""
+    found: list[tuple[int, str]] = []
+    for block in blocks:
+        heads = [h.strip() for h in block.head]
+        if "Metric Unit" in heads and "Metric Value" in heads:
+            unit, value = heads.index("Metric Unit"), heads.index("Metric Value")
+            found += [(n, row[value]) for n, row in zip(block.lines, block.rows, strict=True) if row[unit] == "%"]
+        elif block.rows and len(block.rows[0]) == 2:
+            found += [(n, c) for n, (name, c) in zip(block.lines, block.rows, strict=True) if _is_quotient(name)]
+    measured = [(n, c) for n, c in found if c.strip("0.") and c != "100"]
+    if len(measured) > OTHERS and all(c.isdigit() for _, c in measured):
+        yield (
+            measured[0][0],
+            f": {len(measured)} percentages and none with decimals, as {measured[0][1]}: they may have been rounded",
+        )
 
 
 def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Sequence[int]]) -> Iterator[_Found]:
@@ -62,7 +80,7 @@ def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Seq
     if sum(max(places) >= LONG for places in quotients.values()) <= COLUMNS:
         return
     for at, places in quotients.items():
-        if not any(places) and (cells := [c for c in columns[at] if c.strip("0") and c not in ("1", "100")]):
+        if not any(places) and (cells := [c for c in columns[at] if c.strip("0") and c != "100"]):
             yield (
                 0,
                 f": {block.title(at)[:80]!r} is {cells[0][:40]}, others like it have many decimals: it may have been rounded",

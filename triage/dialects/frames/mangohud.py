@@ -64,9 +64,12 @@ def read(source: Source, options: Options) -> Table:
     rows, lines, remarks = frame_logs.rows_of(source, start, headers)
     columns = _COLUMNS | {"frametime": ("present.interval", _unit(rows, headers))}
     spec = [(columns[h][0], h, columns[h][1]) if h in columns else ("", h, "") for h in headers]
-    moments = np.array([_number(row[headers.index("elapsed")]) for row in rows]) if "elapsed" in headers else None
+    elapsed = [row[headers.index("elapsed")] for row in rows] if "elapsed" in headers else []
+    moments = np.array(list(map(_number, elapsed))) if elapsed else None
     table = frame_logs.table(NAME, source, "frame", spec, rows, lines, moments)
     table.quality += remarks
+    if odd := [i for i, cell in enumerate(elapsed) if not _number(cell) and cell.strip("0. ")]:
+        table.remark("not-a-number", f"line {lines[odd[0]]}: 'elapsed' is {elapsed[odd[0]][:40]!r}, no number", odd[0])
     table.device = gpu
     table.unmapped = [h for h in headers if h not in _COLUMNS and h != "fps"]
     return table

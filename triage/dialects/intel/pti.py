@@ -113,7 +113,7 @@ def blocks(source: Source, header: Callable[[str], bool] = is_header) -> list[Bl
             block.rows.append(line)
         elif block.lines[-1:] == [number - 1] and _goes_on(block, line):
             bad[number - 1] = GOES_ON
-        elif line[0] == '"':  # what an application prints starts otherwise
+        elif line[0] == '"' or "[SIMD" in line[:MAX_KEY_CHARS]:  # what an application prints starts otherwise
             block.lines.append(number)
             bad[number] = f"{plural(len(cut(line)), 'cell')}, header has {len(block.headers)}"
     if bad:
