@@ -36,11 +36,13 @@ def _excess(excess: Values, total: Values, ideal: Values) -> Values:
     return np.clip(first(over(excess, total), 1 - over(ideal, total)), 0.0, 1.0)
 
 
-def _waste(used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values) -> Values:
+def _waste(
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
+) -> Values:
     """Wasted share of one kind of access, 0 to 1: bytes used where measured, else the excess, laid on who can have it.
 
     used, other_used: bytes used per sector of this kind and of the other. mine, other: sectors per request. share: this
-    kind among all global sectors.
+    kind among all global sectors. widest: bytes of the largest element of the kernel's arrays, where its name states them.
     """
     measured = np.clip(1 - np.where(used > 0, used, np.nan) / SECTOR, 0.0, 1.0)
     # a request touches one sector at least: lanes that read the same word use few bytes and waste no sector
@@ -57,25 +59,26 @@ def _waste(used: Values, mine: Values, other: Values, other_used: Values, share:
         np.nan,
         np.fmax(np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, first(alone, whole))), beyond),
     )
-    # Without any of that the width of the type is not known: 16 sectors may be honest 16-byte accesses, more never is.
-    sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - WIDEST_COALESCED_SECTORS / mine, np.nan)
+    # Without any of that 16 sectors may be honest 16-byte accesses, more never is: then elements of the stated width lie apart
+    dense = np.fmin(np.where(widest > 0, widest, np.nan), WIDEST_COALESCED_SECTORS)  # 32 of n bytes fill n sectors of 32
+    sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - dense / mine, np.nan)
     return first(measured, laid, sure)
 
 
 def _load_waste(
-    used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
 ) -> Values:
     # where loads and stores are not separated, take loads: most accesses are
-    found = _waste(used, mine, other, other_used, share, *excess)
+    found = _waste(used, mine, other, other_used, share, widest, *excess)
     # ... unless stores are known to be sparse, and nothing says so of the loads
     stores_only = other_used < SECTOR * (1 - EXCUSED)
     return first(found, np.where(np.isnan(mine) & np.logical_not(stores_only), _excess(*excess), np.nan))
 
 
 def _store_waste(
-    used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
 ) -> Values:
-    return _waste(used, mine, other, other_used, 1 - share, *excess)
+    return _waste(used, mine, other, other_used, 1 - share, widest, *excess)
 
 
 def _all_waste(load: Values, store: Values, share: Values, *excess: Values) -> Values:
@@ -208,11 +211,12 @@ def _kind(where: str, other: str, function: Callable[..., Values]) -> Derivation
         f"{other}.sectors_per_request",
         f"{other}.bytes_per_sector",
         "global_load.share",
+        "name.widest_array",
         *_EXCESS,
     )
     return Derivation(
         f"{where}.waste",
-        "1 - bytes used per sector / 32, else the excess sectors laid on the accesses that are not dense",
+        "1 - bytes used per sector / 32, else the excess sectors laid on the accesses that are not dense, else those beyond 16 or the widest array's element",
         function,
         optional=optional,
         ask=(f"{where}.bytes_per_sector",),

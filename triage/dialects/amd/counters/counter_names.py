@@ -128,6 +128,8 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("valu.utilization", "SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU / launch.wave_size"),
     ("cu.ipc", "SQ_INSTS / SQ_BUSY_CU_CYCLES"),
     ("sm.active", f"SQ_BUSY_CU_CYCLES / {_CU}"),
+    # waves per compute unit, over all of them and over those at work
+    ("sm.active", "MeanOccupancyPerCU / MeanOccupancyPerActiveCU"),
     ("sm.active_warps", "4 * SQ_WAVE_CYCLES / SQ_BUSY_CU_CYCLES"),  # SQ_WAVE_CYCLES counts in fours
     ("sm.occupancy", "sm.active_warps / max_waves_per_cu"),
     (
