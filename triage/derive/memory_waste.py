@@ -114,6 +114,7 @@ def _conflicts(
     by_ways = first(*(over(part, ways * of) for part, of in whole))
     # all else that keeps L1 busy is in its cycles, and loads or stores may have been counted alone
     by_cycles = over(first(lost, load, store), l1_cycles)
+    counted = first(counted, over(load, load_waves))
     return counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles
 
 
@@ -280,10 +281,17 @@ DERIVATIONS = (
     ),
     Derivation(
         "shared.conflict_share",
-        "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
+        "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), or the same of loads alone, else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
         _conflict_share,
         optional=_CONFLICTS,
         ask=("shared.bank_conflicts", "shared.wavefronts"),
+    ),
+    Derivation(
+        "shared.load_conflict_share",
+        "bank conflicts of shared loads / their wavefronts, where those of stores were not counted",
+        lambda load, waves, store, every: np.where(np.isnan(store) & np.isnan(every), over(load, waves), np.nan),
+        ("shared.load_bank_conflicts", "shared.load_wavefronts"),
+        ("shared.store_bank_conflicts", "shared.bank_conflicts"),
     ),
     Derivation(
         "shared.exact_conflict_share",
