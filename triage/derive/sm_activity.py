@@ -9,6 +9,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks, Names, Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
+from triage.derive.launch_shape import boost_clock
 from triage.ground.columns import is_column
 from triage.ground.stalls import STALLS
 
@@ -152,9 +153,7 @@ def _issued(
 
 
 def _at_least(view: View) -> Values:
-    device = view.capture.device
-    boost = None if device is None or device.vendor != "nvidia" else device.peaks.boost_clock_hz
-    clock = first(view["sm.frequency"], np.nan if boost is None else boost)
+    clock = first(view["sm.frequency"], boost_clock(view))
     slots = _SCHEDULERS * view["device.sm_count"] * clock * view["gpu.time"] * 1e-9
     return np.where(view["device.capability"] == 6.0, np.nan, over(view["inst.executed"], slots))
 

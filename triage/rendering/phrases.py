@@ -156,7 +156,11 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
         more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
         why = "counters not collected" if dark["collect"] else _BY_TIMES
         if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
-            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no measured unit above {number(top['pct'], '%')}"
+            why = (
+                f"{level(top)}, {needed(top)} unknown"
+                if pressed(top)
+                else f"no measured unit above {number(top['pct'], '%')}"
+            )
         reason = f": {short(dark['names'][0], 24)}{more}, {why}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
