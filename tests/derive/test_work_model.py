@@ -28,11 +28,14 @@ def test_elements_of_the_arrays_among_the_parameters(name: str, size: float) -> 
 def test_excess_beyond_the_other_kinds_sectors_is_this_kinds() -> None:
     """Loads of 3.6 sectors per request look dense, yet nothing else can have the counted excess."""
     facts = (np.nan, 3.6, 1.0, np.nan, 0.999)
-    assert _load_waste(*map(np.float64, facts), np.float64(9.0), np.float64(100.0), np.float64(91.0)) == pytest.approx(
-        0.089, abs=1e-3
-    )
+    assert _load_waste(
+        *map(np.float64, facts), np.float64(np.nan), np.float64(9.0), np.float64(100.0), np.float64(91.0)
+    ) == pytest.approx(0.089, abs=1e-3)
     even = (np.nan, 3.6, 1.0, np.nan, 0.5)
-    assert _load_waste(*map(np.float64, even), np.float64(9.0), np.float64(100.0), np.float64(91.0)) == 0.0
+    assert (
+        _load_waste(*map(np.float64, even), np.float64(np.nan), np.float64(9.0), np.float64(100.0), np.float64(91.0))
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,3 +51,13 @@ def full(value: Values, size: int) -> Floats:
     """A column of `size` values to read, whether `value` is one already or one number for all, which is held once."""
     column: Floats = value if is_column(value) else np.broadcast_to(np.float64(value), (size,))
     return column
+
+
+def either(a: Values, b: Values) -> Values:
+    """Sum of two counts; where only one was counted, that one: at least so many."""
+    return first(a + b, a, b)
+
+
+def excess_share(excess: Values, total: Values, ideal: Values) -> Values:
+    """Excess share of all accesses, 0 to 1, from the counters per source line."""
+    return np.clip(first(over(excess, total), 1 - over(ideal, total)), 0.0, 1.0)

@@ -59,6 +59,10 @@ def _narrowest(name: str) -> float:
     return float(np.min(sizes)) if sizes else np.nan
 
 
+def _widest(name: str) -> float:
+    return float(np.max([ELEMENT_BYTES.get(word, np.nan) for word, _ in _arrays(name)] or [np.nan]))
+
+
 def _doubles(name: str) -> float:
     """1 where all floating-point arrays are double precision, 0 where one is not; NaN where there is none."""
     words = {word for word, _ in _arrays(name)}
@@ -103,6 +107,12 @@ DERIVATIONS = (
         "name.narrowest_input",
         "the smallest element of the arrays that a kernel's parameters only read",
         lambda view: _by_name(view, _narrowest),
+        whole=True,
+    ),
+    Derivation(
+        "name.widest_array",
+        "the largest element of the arrays among a kernel's parameters",
+        lambda view: _by_name(view, _widest),
         whole=True,
     ),
     Derivation(

@@ -192,6 +192,12 @@ def _table_sms(view: View) -> Values:
     return full(device.sm_count, view.size) if device is not None and device.sm_count else np.nan
 
 
+def boost_clock(view: View) -> float:
+    """Hz of an NVIDIA GPU's table entry, NaN where unknown: no kernel runs faster, and profilers hold the clock below it."""
+    device = view.capture.device
+    return (device.peaks.boost_clock_hz if device is not None and device.vendor == "nvidia" else None) or np.nan
+
+
 def bounded_sms(view: View, bound: Callable[[list[int]], int]) -> Values:
     """SM count; where unknown, `bound` (min or max) of the products of the architecture, NaN where that is unknown too."""
     sms, device = view["device.sm_count"], view.capture.device

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Values
-from triage.derive._arrays import first, over
+from triage.derive._arrays import either, excess_share, first, over
 from triage.derive._derivation import Derivation
-from triage.derive.launch_shape import bounded_sms
 
 if TYPE_CHECKING:
-    from triage.derive import View
+    pass
 
 SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 # A warp's 32 threads x 4 bytes are 128 bytes: 4 sectors where neighbours read neighbours (8 for 8-byte types), up to 32
@@ -27,26 +26,21 @@ EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other
 # all of 8.x have 4.0, H100 and later 5.0. Before which compute capability -> peak.
 _LINKS = ((8.0, 16e9), (9.0, 32e9))
 _FASTEST = 64e9
-_NOT_COUNTED = np.float64(np.nan)
 _EPS = 0.05  # sectors: an average of 4.02 is still dense
-WIDEST_WAVEFRONTS = 4.0  # of a warp's conflict-free 16-byte access to shared memory, which no other one exceeds
 
 
-def _excess(excess: Values, total: Values, ideal: Values) -> Values:
-    """Excess share of all accesses, 0 to 1, from the counters per source line."""
-    return np.clip(first(over(excess, total), 1 - over(ideal, total)), 0.0, 1.0)
-
-
-def _waste(used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values) -> Values:
+def _waste(
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
+) -> Values:
     """Wasted share of one kind of access, 0 to 1: bytes used where measured, else the excess, laid on who can have it.
 
     used, other_used: bytes used per sector of this kind and of the other. mine, other: sectors per request. share: this
-    kind among all global sectors.
+    kind among all global sectors. widest: bytes of the largest element of the kernel's arrays, where its name states them.
     """
     measured = np.clip(1 - np.where(used > 0, used, np.nan) / SECTOR, 0.0, 1.0)
     # a request touches one sector at least: lanes that read the same word use few bytes and waste no sector
     measured = np.where(np.isnan(mine), measured, np.minimum(measured, 1 - 1 / np.fmax(mine, 1.0)))
-    whole = _excess(*excess)
+    whole = excess_share(*excess)
     share = np.where(share > 0, share, np.nan)
     # sectors per request tell which kind is dense; a dense kind wastes nothing worth naming, so the other has it all
     sparse_other = (other > DENSE + _EPS) | (np.isnan(other) & np.logical_not(other_used >= SECTOR))
@@ -58,93 +52,45 @@ def _waste(used: Values, mine: Values, other: Values, other_used: Values, share:
         np.nan,
         np.fmax(np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, first(alone, whole))), beyond),
     )
-    # Without any of that the width of the type is not known: 16 sectors may be honest 16-byte accesses, more never is.
-    sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - WIDEST_COALESCED_SECTORS / mine, np.nan)
+    # Without any of that 16 sectors may be honest 16-byte accesses, more never is: then elements of the stated width lie apart
+    dense = np.fmin(
+        np.where(widest > 0, widest, np.nan), WIDEST_COALESCED_SECTORS
+    )  # 32 of n bytes fill n sectors of 32
+    sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - dense / mine, np.nan)
     return first(measured, laid, sure)
 
 
 def _load_waste(
-    used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
 ) -> Values:
     # where loads and stores are not separated, take loads: most accesses are
-    found = _waste(used, mine, other, other_used, share, *excess)
+    found = _waste(used, mine, other, other_used, share, widest, *excess)
     # ... unless stores are known to be sparse, and nothing says so of the loads
     stores_only = other_used < SECTOR * (1 - EXCUSED)
-    return first(found, np.where(np.isnan(mine) & np.logical_not(stores_only), _excess(*excess), np.nan))
+    return first(found, np.where(np.isnan(mine) & np.logical_not(stores_only), excess_share(*excess), np.nan))
 
 
 def _store_waste(
-    used: Values, mine: Values, other: Values, other_used: Values, share: Values, *excess: Values
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
 ) -> Values:
-    return _waste(used, mine, other, other_used, 1 - share, *excess)
+    return _waste(used, mine, other, other_used, 1 - share, widest, *excess)
 
 
 def _all_waste(load: Values, store: Values, share: Values, *excess: Values) -> Values:
     mixed = share * load + (1 - share) * store
     # the kind that was counted is dense: nothing is known of the other
     one = np.where((np.isnan(load) | np.isnan(store)) & (np.fmax(load, store) == 0), np.nan, np.fmax(load, store))
-    return first(_excess(*excess), mixed, one)
+    return first(excess_share(*excess), mixed, one)
 
 
 # A kernel that never touches shared (local) memory has no traffic to divide by, yet its share is known: it is 0.
-def _conflicts(
-    total: Values,
-    load: Values,
-    store: Values,
-    waves: Values,
-    load_waves: Values,
-    store_waves: Values,
-    atomic: Values,
-    ways: Values,
-    load_requests: Values,
-    store_requests: Values,
-    l1_cycles: Values = _NOT_COUNTED,
-) -> tuple[Values, ...]:
-    """The share by each way, the surest first: by wavefronts, by ways, at least by requests, by ways alone, at least by L1's cycles."""
-    # lanes that update one word are serialised too: padding does not help them
-    lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
-    work = first(waves, load_waves + store_waves)
-    # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
-    counted = np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan))
-    # without wavefronts the requests bound them, of both kinds or of loads alone
-    whole = (lost, load_requests + store_requests), (load, load_requests)
-    by_requests = first(*(over(part, part + WIDEST_WAVEFRONTS * of) for part, of in whole))
-    by_ways = first(*(over(part, ways * of) for part, of in whole))
-    # all else that keeps L1 busy is in its cycles, and loads or stores may have been counted alone
-    by_cycles = over(first(lost, load, store), l1_cycles)
-    return counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles
-
-
-def _conflict_share(*inputs: Values) -> Values:
-    return np.clip(first(*_conflicts(*inputs)), 0.0, 1.0)
-
-
-def _exact_conflict_share(*inputs: Values) -> Values:
-    """Missing where requests or L1's cycles only bound the wavefronts: the share is at least that then."""
-    counted, by_ways, by_requests, ways, _ = _conflicts(*inputs)
-    bare = np.where(np.isnan(by_requests), ways, np.nan)
-    return np.clip(first(counted, by_ways, bare), 0.0, 1.0)
-
-
-def _l1_cycles(view: View) -> Values:
-    """Cycles of all launches of a workload in which L1 works, summed over the SMs: at least what its data stage takes."""
-    each = view["sm.cycles_elapsed"] * np.maximum(view.capture.calls[view.rows], 1)
-    cycles = first(each, view["gpu.time"] * 1e-9 * view["sm.frequency"])
-    return bounded_sms(view, max) * cycles * view["l1tex.throughput"]
-
-
 def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values, *requests: Values) -> Values:
     local = loads + stores
     everything = first(local + gl + gs, l1)
     whole = np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
     sectors = first(whole, over(loads, loads + gl), over(stores, stores + gs))
     # without sectors the instructions: a dense access of either memory is one request of as many sectors
-    return first(sectors, _local(*requests, _NOT_COUNTED)) if requests else sectors
-
-
-def _either(a: Values, b: Values) -> Values:
-    """Sum of two counts; where only one was counted, that one: at least so many."""
-    return first(a + b, a, b)
+    return first(sectors, _local(*requests, np.float64(np.nan))) if requests else sectors
 
 
 def _atomics(
@@ -160,15 +106,15 @@ def _atomics(
     requested: Values,
     *xe: Values,
 ) -> Values:
-    by_lines = over(_either(line_atomics, line_reductions), lines)
-    ours = _either(asked, requested)
-    by_requests = over(ours, _either(loads, stores) + ours)  # of those that were counted
+    by_lines = over(either(line_atomics, line_reductions), lines)
+    ours = either(asked, requested)
+    by_requests = over(ours, either(loads, stores) + ours)  # of those that were counted
     l3, reads, writes, messages, every, sends, lines_l1, loaded, stored = xe
-    at_l2 = _either(atomics, reductions)
+    at_l2 = either(atomics, reductions)
     # a message takes one access of the load/store cache or several, so that the share comes out low, never high
     on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends, lines_l1)))
     # L1 keeps a part of the loads: the share comes out low, never high
-    by_l1 = over(at_l2, _either(loaded, stored) + at_l2)
+    by_l1 = over(at_l2, either(loaded, stored) + at_l2)
     return np.clip(first(over(at_l2, all_), by_lines, by_requests, on_xe, by_l1), 0.0, 1.0)
 
 
@@ -187,19 +133,6 @@ _EXCESS = ("global_access.excess_sectors", "global_access.sectors_l2", "global_a
 _BYTES = ("vram.bytes_read", "vram.bytes_written")
 _GLOBAL_ATOMICS = ("atomics.requests", "atomics.red_requests")
 _FAR = ("l2.sysmem_misses", "l2.peer_misses", "l2.device_misses")
-_CONFLICTS = (
-    "shared.bank_conflicts",
-    "shared.load_bank_conflicts",
-    "shared.store_bank_conflicts",
-    "shared.wavefronts",
-    "shared.load_wavefronts",
-    "shared.store_wavefronts",
-    "atomics.shared_conflicts",
-    "shared.conflict_ways",
-    "shared_load.requests",
-    "shared_store.requests",
-    "l1tex.busy_cycles",
-)
 
 
 def _kind(where: str, other: str, function: Callable[..., Values]) -> Derivation:
@@ -209,11 +142,12 @@ def _kind(where: str, other: str, function: Callable[..., Values]) -> Derivation
         f"{other}.sectors_per_request",
         f"{other}.bytes_per_sector",
         "global_load.share",
+        "name.widest_array",
         *_EXCESS,
     )
     return Derivation(
         f"{where}.waste",
-        "1 - bytes used per sector / 32, else the excess sectors laid on the accesses that are not dense",
+        "1 - bytes used per sector / 32, else the excess sectors laid on the accesses that are not dense, else those beyond 16 or the widest array's element",
         function,
         optional=optional,
         ask=(f"{where}.bytes_per_sector",),
@@ -267,57 +201,11 @@ DERIVATIONS = (
         ),
         ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
-    Derivation(
-        "l1tex.busy_cycles",
-        "L1's share of peak x elapsed cycles x SMs, of the largest product of the architecture where unknown",
-        _l1_cycles,
-        optional=("l1tex.throughput", "sm.cycles_elapsed", "sm.frequency", "gpu.time", "device.sm_count"),
-        whole=True,
-        ask=("l1tex.throughput", "sm.cycles_elapsed"),
-    ),
-    Derivation(
-        "shared.conflict_share",
-        "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
-        _conflict_share,
-        optional=_CONFLICTS,
-        ask=("shared.bank_conflicts", "shared.wavefronts"),
-    ),
-    Derivation(
-        "shared.exact_conflict_share",
-        "bank-conflict share, where wavefronts or ways were counted and requests or cycles of L1 need not bound it",
-        _exact_conflict_share,
-        optional=_CONFLICTS[:-1],
-        ask=("shared.bank_conflicts", "shared.wavefronts"),
-    ),
-    Derivation(
-        "shared.conflicts_per_warp",
-        "(bank conflicts - those of atomics) / warps launched",
-        lambda every, load, store, atomic, warps, groups, each: over(
-            first(np.maximum(every - np.nan_to_num(atomic), 0), _either(load, store)), first(warps, groups * each)
-        ),
-        optional=(
-            *_CONFLICTS[:3],
-            "atomics.shared_conflicts",
-            "sm.warps_launched",
-            "launch.grid_size",
-            "launch.group_warps",
-        ),
-        ask=("shared.bank_conflicts", "launch.grid_size"),
-    ),
-    Derivation(
-        "shared.excess_share",
-        "excess / all shared wavefronts",
-        _excess,
-        optional=("shared.excess_wavefronts", "shared.access_wavefronts", "shared.access_wavefronts_ideal"),
-        ask=("shared.access_wavefronts", "shared.access_wavefronts_ideal"),
-    ),
     # L2
     Derivation(
         "atomics.per_warp",
         "(global atomics + reductions) / warps launched",
-        lambda atomics, reductions, warps, groups, each: over(
-            _either(atomics, reductions), first(warps, groups * each)
-        ),
+        lambda atomics, reductions, warps, groups, each: over(either(atomics, reductions), first(warps, groups * each)),
         optional=(*_GLOBAL_ATOMICS, "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
         ask=_GLOBAL_ATOMICS,
     ),

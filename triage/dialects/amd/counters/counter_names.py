@@ -128,6 +128,8 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("valu.utilization", "SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU / launch.wave_size"),
     ("cu.ipc", "SQ_INSTS / SQ_BUSY_CU_CYCLES"),
     ("sm.active", f"SQ_BUSY_CU_CYCLES / {_CU}"),
+    # waves per compute unit, over all of them and over those at work
+    ("sm.active", "MeanOccupancyPerCU / MeanOccupancyPerActiveCU"),
     ("sm.active_warps", "4 * SQ_WAVE_CYCLES / SQ_BUSY_CU_CYCLES"),  # SQ_WAVE_CYCLES counts in fours
     ("sm.occupancy", "sm.active_warps / max_waves_per_cu"),
     (
@@ -160,6 +162,8 @@ _BASE: tuple[tuple[str, str], ...] = (
     *(("mfma.inst_share", f"SQ_INSTS_VALU_MFMA_{kind} / SQ_INSTS_VALU") for kind in ("F16", "BF16", "F8")),
     *(("mfma.wide_share", f) for f in _NAMES_BY_WIDTH),
     ("lds.busy", f"SQ_LDS_IDX_ACTIVE / {_CU}"),
+    # 128 bytes per compute unit and cycle (CDNA): 4 bytes for each of 64 lanes take two, wider ones more
+    ("lds.busy", f"2 * SQ_INSTS_LDS / {_CU}"),
     ("lds.bank_conflict_rate", "SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE"),
     ("lds.bank_conflict_rate", "SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE"),  # RDNA counts them in another block
     ("lds.conflicts_per_inst", "SQ_LDS_BANK_CONFLICT / SQ_INSTS_LDS"),
