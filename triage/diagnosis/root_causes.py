@@ -20,7 +20,7 @@ from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
 from triage.diagnosis.minor_passes import pass_shares
 from triage.ground.limiters import CLASSES, CONFIDENCE
-from triage.inference.rule_context import setting
+from triage.inference.rule_context import gpu_facts
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import LIMIT
 
@@ -94,7 +94,7 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        of_frame = setting(view).get("work") == "graphics"
+        of_frame = gpu_facts(view).get("work") == "graphics"
         table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
