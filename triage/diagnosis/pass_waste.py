@@ -11,6 +11,7 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
 from triage.derive.vendor import drawing_counted
+from triage.diagnosis.single_draws import KEPT
 from triage.diagnosis.spots import PassFacts, Spot, share_facts
 from triage.ground.method import LOW
 from triage.ground.units import show
@@ -67,7 +68,8 @@ def samples(name: str) -> int:
 
 def _views(capture: Capture, view: View, total: float) -> PassFacts:
     """Passes of further views that draw as much as the camera's, or shadows many times as much; nothing where primitives were not counted."""
-    prims = column(view, "prims.drawn")
+    # of primitives that are nearly all culled another rule speaks
+    prims = np.where(column(view, "prims.culled") > 1 - KEPT, np.nan, column(view, "prims.drawn"))
     leaf = capture.leaf
     drawn = [(p, counted(prims, p, leaf) or 0.0) for p in capture.passes if not p.rest]
     most = [

@@ -14,7 +14,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture, Pass, Table
-from triage.derive.vendor import drawing_counted, of_kernels
+from triage.derive.vendor import of_kernels
 
 WRAPPER = 0.5  # heuristic: a marker around more than half of the frame is no pass
 MAX_PASS_RANGES = 50_000  # ranges up to which a capture is a frame of passes
@@ -65,7 +65,7 @@ def is_frame(capture: Capture) -> bool:
         bool(np.isin(capture.kinds, DRAWN).any())
         or bool((capture.parent >= 0).any())
         or bool((capture.paths != "").any())
-        or drawing_counted(capture)
+        or bool((capture.facts.get("draw.count", np.zeros(1)) > 0).any())
     )
 
 
