@@ -20,7 +20,7 @@ from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
 from triage.diagnosis.minor_passes import pass_shares
 from triage.ground.limiters import CLASSES, CONFIDENCE
-from triage.inference.rule_context import gpu_facts
+from triage.inference.rule_context import setting
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import LIMIT
 
@@ -94,7 +94,9 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        of_frame = gpu_facts(view).get("work") == "graphics"
+        # a table that counts the draws of its rows is a frame's, whoever wrote it
+        counted = bool((view.capture.facts.get("draw.count", np.zeros(1)) > 0).any())
+        of_frame = setting(view).get("work") == "graphics" or (counted and "work" not in setting(view))
         table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
