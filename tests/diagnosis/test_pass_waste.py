@@ -82,3 +82,37 @@ def test_samples_by_name(name: str, count: int) -> None:
 )  # fmt: skip
 def test_bytes_by_format(name: str, size: float | None) -> None:
     assert pixel_bytes(name) == size
+
+
+def flat(tmp_path: Path, *rows: str) -> dict[str, dict[str, Any]]:
+    file = tmp_path / "frame.csv"
+    head = "Marker,GPU ms,Invocations/frame,Draw Calls,Triangles\n"
+    file.write_text(head + "".join(f"{r}\n" for r in rows))
+    return {f["rule"]: f for f in api.diagnose(file).to_dict()["findings"]}
+
+
+def test_views_beside_the_camera(tmp_path: Path) -> None:
+    """A mirror that draws the whole scene, a light with six faces of it; a shadow of the same geometry is no fault."""
+    found = flat(
+        tmp_path,
+        "GBuffer,4,1,900,600000",
+        "Mirror,3,1,880,640000",
+        "Sun shadows,1,1,500,610000",
+        "Point light shadows,2,1,5000,4800000",
+    )
+    messages = {name: f["message"] for name, f in found.items() if name == "FRM085"}
+    assert messages and (
+        "“Mirror” (0.6 M primitives, 1.1 times" in messages["FRM085"] or "“Point" in messages["FRM085"]
+    )
+    assert "Sun" not in messages["FRM085"]
+
+
+def test_a_view_of_less_is_left_alone(tmp_path: Path) -> None:
+    assert "FRM085" not in flat(tmp_path, "GBuffer,4,1,900,600000", "Mirror,1,1,300,240000")
+
+
+def test_a_chain_built_three_times(tmp_path: Path) -> None:
+    found = flat(
+        tmp_path, "GBuffer,4,1,900,600000", "Pyramid,1.5,3,0,0", "Lighting,2,1,0,0", "Sky,1,1,0,0", "Blur,2,9,0,0"
+    )
+    assert "“Pyramid” (3 times 500 µs)" in found["FRM083"]["message"] and "Blur" not in found["FRM083"]["message"]

@@ -10,6 +10,8 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
+from triage.derive.vendor import drawing_counted
+from triage.diagnosis.single_draws import KEPT
 from triage.diagnosis.spots import PassFacts, Spot, share_facts
 from triage.ground.method import LOW
 from triage.ground.units import show
@@ -29,18 +31,29 @@ _RESOLVE_RE = re.compile(
 # stages of a tiler's surface, as ovrgpuprofiler and AGI name them
 _STAGE_RE = re.compile(r"(?:GMEM )?(?:Load|Store) ?(?:Colou?r|Depth)\w*(?:/Stencil)?", re.IGNORECASE)
 _KEPT_RE = re.compile(r"(?:GMEM )?Store ?Colou?r", re.IGNORECASE)  # what the next pass or the screen reads
-TWICE = 2  # runs per frame: more are levels, cascades or batches
+MAX_RUNS = 3  # per frame: more are levels, cascades or batches
 ALIKE = 0.05  # heuristic: by how much the times of one pass drawn twice differ
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
+# passes that draw the scene for another eye than the camera's, and how often they may draw all of its geometry
+_VIEWS = (
+    (
+        re.compile(
+            r"reflect|mirror|planar|scene ?capture|cube ?(?:map|capture)|portal|rear ?view|mini ?map", re.IGNORECASE
+        ),
+        1.0,
+    ),
+    (re.compile(r"shadow|cascade", re.IGNORECASE), 6.0),
+)
 _SAME = ("prims.drawn", "invocations.vs", "invocations.ps", "draw.count")
 
 
 def waste_facts(capture: Capture, view: View, total: float) -> Iterator[PassFacts]:
     """Facts of rule scope `frame` about needless work of passes; only those that names or counters can tell."""
-    if capture.input.tells.get("work") == "graphics":
+    if capture.input.tells.get("work") == "graphics" or drawing_counted(capture):
         yield _second_runs(capture, view, total)
     if not capture.passes:
         return
+    yield _views(capture, view, total)
     yield _resolves(capture, total)
     yield _tile_transfers(capture, total)
     yield _multisampled(capture.passes, view, total)
@@ -51,6 +64,34 @@ def samples(name: str) -> int:
     """Samples per pixel that a name states, 1 where it states none."""
     m = SAMPLES_RE.search(name[:400])
     return int(m[1] or m[2]) if m else 1
+
+
+def _views(capture: Capture, view: View, total: float) -> PassFacts:
+    """Passes of further views that draw as much as the camera's, or shadows many times as much; nothing where primitives were not counted."""
+    # of primitives that are nearly all culled another rule speaks
+    prims = np.where(column(view, "prims.culled") > 1 - KEPT, np.nan, column(view, "prims.drawn"))
+    leaf = capture.leaf
+    drawn = [(p, counted(prims, p, leaf) or 0.0) for p in capture.passes if not p.rest]
+    most = [
+        (p, n, next((m for pattern, m in _VIEWS if any(pattern.search(level[:400]) for level in p.levels)), 0.0))
+        for p, n in drawn
+    ]
+    camera = max((n for _, n, times in most if not times), default=0.0)
+    if camera < MANY:
+        return PassFacts()
+    spots = [
+        Spot(
+            p.marker,
+            p.time_ns,
+            f"“{p.levels[-1]}” ({n / 1e6:.1f} M primitives, {n / camera:.1f} times those of the camera's largest pass)",
+            {"frame.view_excess": 1 - times * camera / n if times > 1 else 0.5},
+        )
+        for p, n, times in most
+        if times and n >= times * camera
+    ]
+    return share_facts(
+        "frame.view_share", spots, total, "no view draws as much as the camera's", ("frame.view_excess",)
+    )
 
 
 def _resolves(capture: Capture, total: float) -> PassFacts:
@@ -144,22 +185,28 @@ def _twice(capture: Capture, view: View, total: float) -> PassFacts:
 
 
 def _second_runs(capture: Capture, view: View, total: float) -> PassFacts:
-    """Second runs of markers where the others run once, in a frame whose pixels, which would tell them apart, were not counted."""
+    """Further runs of markers where the others run once, in a frame whose pixels, which would tell them apart, were not counted."""
     if capture.frames is not None or np.isfinite(column(view, "pixels.covered")).any():
         return PassFacts()
     own, leaf = np.nan_to_num(capture.self_ns), capture.leaf & (capture.kinds != "copy")
     marked = leaf & (own > 0) & np.array([not CALL.match(str(n)) for n in capture.names])
     if not marked.any() or np.median(capture.calls[marked]) != 1:
         return PassFacts()
-    rows = [int(i) for i in np.flatnonzero(marked & (capture.calls == TWICE)) if _alike(capture, int(i))]
-    spots = [
-        Spot(i, float(own[i]) / TWICE, f"“{capture.names[i]}” (twice {show(float(own[i]) / TWICE, 'ns')})")
-        for i in rows
+    rows = [
+        int(i)
+        for i in np.flatnonzero(marked & (capture.calls > 1) & (capture.calls <= MAX_RUNS))
+        if _alike(capture, int(i))
     ]
+    spots = []
+    for i in rows:
+        runs = int(capture.calls[i])
+        each = float(own[i]) / runs
+        text = f"“{capture.names[i]}” ({'twice' if runs == 2 else f'{runs} times'} {show(each, 'ns')})"
+        spots.append(Spot(i, each * (runs - 1), text))
     return share_facts("frame.second_share", spots, total, "no marker runs twice where others run once")
 
 
 def _alike(capture: Capture, i: int) -> bool:
     """True if two runs take the same time, or an export of means does not tell them apart."""
     time = capture.table.columns["gpu.time"].values[capture.rows_of(i)]
-    return len(time) < TWICE or float(np.ptp(time)) <= ALIKE * float(time.max())
+    return len(time) < 2 or float(np.ptp(time)) <= ALIKE * float(time.max())

@@ -89,7 +89,9 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        of_frame = setting(view).get("work") == "graphics"
+        # a table that counts the draws of its rows is a frame's, whoever wrote it
+        counted = bool((view.capture.facts.get("draw.count", np.zeros(1)) > 0).any())
+        of_frame = setting(view).get("work") == "graphics" or (counted and "work" not in setting(view))
         table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])

@@ -22,9 +22,12 @@ from triage.diagnosis.limiter import Limits
 from triage.diagnosis.root_causes import CauseIndex, Leaders
 from triage.ground.columns import anywhere, is_column
 from triage.ground.limiters import BANDS
+from triage.ground.method import HIGH
 from triage.inference.rule_context import setting
 
 FIX, SUSPECT, NOT_DIAGNOSED, AT_LIMIT = range(4)  # positions in document.entries.VERDICT_CLASSES
+# units of phones and Intel's sampler, which export the time in which they worked and no share of peak
+BUSY_UNITS = ("alu.utilization", "texture_pipe.busy", "load_store.busy", "sampler.busy")
 _HIGH = tuple(BANDS).index("high")
 
 
@@ -85,6 +88,8 @@ def verdicts(view: View, limits: Limits, leaders: Leaders, index: CauseIndex, ro
         full = view["work.roof"] >= ROOF
         if setting(view).get("work") != "compute":  # units of a frame have no work model yet: the method's band decides
             full = full | (limits.band == _HIGH)
+            for unit in BUSY_UNITS:
+                full = full | (view[unit] > HIGH)
         # a roof with no excess is proven whatever else was counted
         proven = (view["work.counted_once"] == 1) & (view["unit.vram"] >= ROOF)
         proven = proven | (view["work.needed_rate"] >= ROOF) | (view["work.library_roof"] == 1)

@@ -65,6 +65,7 @@ def is_frame(capture: Capture) -> bool:
         bool(np.isin(capture.kinds, DRAWN).any())
         or bool((capture.parent >= 0).any())
         or bool((capture.paths != "").any())
+        or bool((capture.facts.get("draw.count", np.zeros(1)) > 0).any())
     )
 
 

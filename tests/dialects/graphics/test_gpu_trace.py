@@ -380,3 +380,23 @@ def test_an_async_queue_is_a_lane_of_the_leaf_ranges(tmp_path: Path) -> None:
     direct, beside = read(tmp_path).queues[1]
     assert (direct.name, direct.busy) == ("direct queue", 8e6)
     assert (beside.name, beside.busy, beside.beside) == ("async compute queue", 3e6, 3e6)
+
+
+def test_times_may_stand_beside_the_counters(tmp_path: Path) -> None:
+    """Tables joined with D3DPERF_EVENTS; warp slots that add up to less than the SM works say nothing of its idle time."""
+    file = tmp_path / "joined.txt"
+    heads = [
+        "flattened_event_name",
+        "time_ms",
+        f"sm__throughput{P}",
+        f"tpc__warps_active_shader_ps_realtime{P}",
+        f"tpc__warps_active_shader_cs_realtime{P}",
+        f"tpc__warps_inactive_sm_active_realtime{P}",
+    ]
+    rows = ["Lighting\t1.25\t84\t0\t60\t4", "Bloom\t0.5\t30\t0\t50\t40"]
+    file.write_text("\t".join(heads) + "\n" + "\n".join(rows) + "\n")
+    table = read(file)
+    assert table.columns["gpu.time"].values.tolist() == [1_250_000, 500_000]
+    assert "sm.active" not in table.columns and [q.check for q in table.quality] == ["warp-slots"]
+    file.write_text("\t".join(heads) + "\n" + rows[1] + "\n")
+    assert read(file).columns["sm.active"].values.tolist() == [0.9]

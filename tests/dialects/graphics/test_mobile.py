@@ -112,3 +112,13 @@ def test_late_tests_and_late_kills_of_mali_are_two_metrics() -> None:
     at = {m: c.values[0] for m, c in t.columns.items()}
     assert at["postz.quads"] == pytest.approx(0.08) and at["postz.quads_killed"] == pytest.approx(0.02)
     assert at["pixels.partial_coverage"] == pytest.approx(0.84) and "pixels.late_z" not in at
+
+
+def test_arm_counters_by_render_pass() -> None:
+    """Counts of quads become shares, the target's size comes from its sides."""
+    table = read(SAMPLES / "arm-layer" / "passes.csv")
+    foliage = table.names.tolist().index("Foliage")
+    assert table.dialect == "arm-layer" and table.columns["target.pixels"].values[foliage] == 1280 * 720
+    assert table.columns["postz.quads_killed"].values[foliage] == pytest.approx(430 / 900)
+    assert table.columns["texture_pipe.busy"].values[foliage] == pytest.approx(0.6)
+    assert table.columns["gpu.time"].values[foliage] == pytest.approx(1.5e6)

@@ -183,3 +183,10 @@ def test_short_replayed_actions_keep_their_counts_only(tmp_path: Path) -> None:
     assert np.isnan(capture.facts["sm.throughput"][0]) and capture.facts["sm.throughput"][1] == pytest.approx(0.4)
     assert capture.facts["invocations.ps"][0] == 900 and any(q.check == "short-replay" for q in capture.quality)
     assert "range.chain" not in capture.facts
+
+
+def test_names_may_stand_beside_the_counters(tmp_path: Path) -> None:
+    file = tmp_path / "joined.csv"
+    file.write_text("EID,Action,GPU Duration (ms),PS Invocations\n12,Sky,0.5,900\n20,,0.25,80\n")
+    table = read(file)
+    assert table.names.tolist() == ["Sky", "EID 20"] and not [n for n in table.notes if "no event names" in n]

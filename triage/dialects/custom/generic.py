@@ -17,7 +17,7 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.custom import column_units, frame_totals, host_rows, metric_tables, rows
+from triage.dialects.custom import column_units, frame_totals, host_rows, metric_tables, rows, target_size
 from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe
 from triage.dialects.custom.place import place
@@ -79,6 +79,7 @@ def read(source: Source, options: Options) -> Table:
     _require_any(columns, source, headers)
     _refuse_list(source, evidence, named="device" in roles and schema.normal(headers[roles["device"]]) == "gpu")
     place(table, evidence, wide, roles, headers)
+    target_size.enter(table, headers, wide.numbers)
     _say_missing(table, wide.numbers.get(_share_column(headers)))
     table.collect, asked_for = metric_tables.asking(headers, columns.used)
     if "name" in roles and schema.normal(headers[roles["name"]]) in ("kernel", "kernel name"):
@@ -112,7 +113,8 @@ def _values(
     stages = (h for more in columns.stages.values() for h in more)
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
     texts = [c for c in (*roles.values(), host_rows.column(headers)) if c >= 0]
-    also = [c for c in (_share_column(headers),) if c >= 0 and c not in texts and numeric]
+    sides = target_size.columns(headers) or ()
+    also = [c for c in (_share_column(headers), *sides) if c >= 0 and c not in (*texts, *numeric) and numeric]
     read = [*numeric, *also]
     wide = wide_table.read(
         source,

@@ -1,9 +1,11 @@
-"""Arm's GPU Profile layer (libGPULayers): one row per render pass, dispatch or transfer of a frame, with queue cycles."""
+"""Arm's GPU Profile layer (libGPULayers), and tables of its counters per pass: one row per render pass, dispatch or transfer."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from triage import schema
+from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -11,7 +13,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "arm-layer"
-SIGN = ("workload type", "workload_type")
+SIGN = ("workload type", "workload_type", "render pass", "render_pass")
 TELLS = {"work": "graphics", "vendor": "arm"}
 MAY_LACK = ("Label",)
 TITLE = "Arm GPU Profile layer (libGPULayers), one row per workload"
@@ -36,28 +38,53 @@ _PLAIN = {
     "Input primitives": "prims.input",
     "Visible primitives": "prims.rasterized",
     "Fragment threads": "invocations.ps",
+    "Output external read bytes": "vram.bytes_read",
+    "Output external write bytes": "vram.bytes_written",
 }
+_LABELS = ("Label", "Render pass")
+_SHARES = {"fma pipe utilization": "alu.utilization"}  # beside the names of the schema
+# counts of quads, as shares of those that the rasteriser made; names of Arm's counter reference
+_QUADS = "Rasterized fine quads"
+_OF_QUADS = {
+    "Late ZS tested quads": "postz.quads",
+    "Late ZS killed quads": "postz.quads_killed",
+    "Partial rasterized fine quads": "pixels.partial_coverage",
+}
+_LANES = 4.0  # pixels of a quad
+MIN_QUEUES = 2  # columns of queue cycles that tell a table of passes
 _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "transfer": "copy", "copy": "copy", "image": "copy", "buffer": "copy", "render": "geometry"}  # fmt: skip
 
 
 def recognise(source: Source) -> Match | None:
     """Index, Workload type, counters, Label."""
     _, headers = wide_table.header(source)
-    good = all(wide_table.find(headers, h) >= 0 for h in ("Workload type", "Label"))
-    return Match(0.94, "Arm GPU Profile layer: Workload type, counters, Label") if good else None
+    if all(wide_table.find(headers, h) >= 0 for h in ("Workload type", "Label")):
+        return Match(0.94, "Arm GPU Profile layer: Workload type, counters, Label")
+    queues = sum(wide_table.find(headers, h) >= 0 for h in _QUEUES)
+    if wide_table.find(headers, "Render pass") >= 0 and queues >= MIN_QUEUES:
+        return Match(0.94, "counters of Arm's GPU Profile layer by Render pass")
+    return None
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per workload; raises BadCapture without queue cycles."""
     line, headers = wide_table.header(source)
-    kind, label = wide_table.find(headers, "Workload type"), wide_table.find(headers, "Label")
+    kind = wide_table.find(headers, "Workload type")
+    label = next((c for h in _LABELS if (c := wide_table.find(headers, h)) >= 0), -1)
     queues = [c for h in _QUEUES if (c := wide_table.find(headers, h)) >= 0]
     plain = {c: metric for h, metric in _PLAIN.items() if (c := wide_table.find(headers, h)) >= 0}
-    if not queues or kind < 0 or label < 0:
+    if not queues or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
-    numeric = [*queues, *plain]
-    wide = wide_table.read(source, line, headers, numeric, [kind, label], decimal=options.decimal)
-    kinds = [str(k).strip() for k in wide.texts[kind]]
+    shares = _shares(headers, {kind, label, *queues, *plain})
+    counts = {
+        h: c
+        for h in (_QUADS, *_OF_QUADS, "Width", "Height", "GPU active cycles")
+        if (c := wide_table.find(headers, h)) >= 0
+    }
+    numeric = sorted({*queues, *plain, *shares, *counts.values()})
+    texts = [label, *([kind] if kind >= 0 else [])]
+    wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
+    kinds = [str(k).strip() for k in wide.texts[kind]] if kind >= 0 else ["Render pass"] * len(wide.texts[label])
     levels = [[w for w in str(t).split("|") if w.strip()] for t in wide.texts[label]]
     shown = [own[-1] if own else f"{what} {i}" for i, (own, what) in enumerate(zip(levels, kinds, strict=True))]
     table = wide.table(NAME, source, np.array(shown, dtype=object))
@@ -66,17 +93,48 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(words, dtype=object)
     for c, metric in plain.items():
         table.columns[metric] = wide.column(c)
-    table.raw |= {headers[c]: wide.column(c) for c in queues}
+    for c, metric in shares.items():
+        table.columns.setdefault(metric, Column(wide.numbers[c] * 0.01, headers[c], c + 1, "%", 0.01))
+    _per_quad(table, {h: wide.numbers[c] for h, c in counts.items()})
     # the layer runs one workload at a time: its phases follow each other, except vertex work beside the non-fragment queue
-    cycles = np.nansum([wide.numbers[c] for c in queues], axis=0)
-    inputs = tuple(headers[c] for c in queues)
-    formula = f"queue cycles / {CLOCK_HZ / 1e9:g} GHz (assumed)"
+    timed = [counts["GPU active cycles"]] if "GPU active cycles" in counts else queues
+    table.raw |= {headers[c]: wide.column(c) for c in timed}
+    cycles = np.nansum([wide.numbers[c] for c in timed], axis=0)
+    inputs = tuple(headers[c] for c in timed)
+    formula = f"{'queue' if timed == queues else 'active'} cycles / {CLOCK_HZ / 1e9:g} GHz (assumed)"
     table.columns["gpu.time"] = Column(cycles * 1e9 / CLOCK_HZ, "", formula=formula, inputs=inputs)
     text = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
     table.remark("assumed-clock", text)
     table.unmapped = [h for h in table.unmapped if h != "Index"]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")
     return table
+
+
+def _shares(headers: list[str], taken: set[int]) -> dict[int, str]:
+    """Columns in percent, by what the schema calls them: column -> metric."""
+    found: dict[int, str] = {}
+    for c, header in enumerate(headers):
+        bare = header.strip().removesuffix("%").strip()
+        metric = schema.by_alias().get(schema.normal(bare)) or _SHARES.get(schema.normal(bare), "")
+        if c not in taken and header.strip().endswith("%") and metric and metric not in found.values():
+            found[c] = metric
+    return {c: m for c, m in found.items() if schema.get(m).unit == "ratio"}
+
+
+def _per_quad(table: Table, counts: dict[str, Floats]) -> None:
+    """Pixels of the rasteriser and of the target, and what becomes of the quads."""
+    if "Width" in counts and "Height" in counts:
+        pixels = counts["Width"] * counts["Height"]
+        table.columns["target.pixels"] = Column(pixels, "", formula="Width x Height")
+    quads = counts.get(_QUADS)
+    if quads is None:
+        return
+    table.columns["pixels.shaded"] = Column(quads * _LANES, "", formula=f"{_QUADS} x {_LANES:g}")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for header, metric in _OF_QUADS.items():
+            if header in counts:
+                share = np.where(quads > 0, counts[header] / quads, np.nan)
+                table.columns[metric] = Column(share, "", formula=f"{header} / {_QUADS}")
 
 
 def names() -> dict[str, list[str]]:
