@@ -1,7 +1,5 @@
 """The ground truth: the kernels have the defect they claim, the script works, the diagnosis is right."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Traced training loops: the true cause is first, the measured gain is in the promised range, the fixed side is silent."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """Each illness that AMD's and Intel's counters can show comes first, whatever tool and generation printed it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

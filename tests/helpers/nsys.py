@@ -1,7 +1,5 @@
 """Small Nsight Systems databases, made as the bundled timeline is made."""
 
-from __future__ import annotations
-
 import importlib.util
 import sqlite3
 import sys

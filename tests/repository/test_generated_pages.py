@@ -1,7 +1,5 @@
 """Pages generated from the program: complete, written where asked, with links that lead somewhere."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
