@@ -72,7 +72,7 @@ def test_the_sizes_at_the_end_of_a_row_may_be_cut_as_well(tmp_path: Path) -> Non
 
 def test_a_row_of_intel_s_tools_cut_within_its_last_number_is_set_aside(tmp_path: Path) -> None:
     head = "=== Device Timing Summary ===\n\nKernel, Calls, Time (ns), Time (%), Average (ns)\n"
-    body = ['"a", 10, 1000000, 25.0, 100000', '"b", 10, 3000000, 75.0, 3', "00000", '"c", 10, 1000000, 25.0, 100000']
+    body = ['"a", 10, 1000000, 20.0, 100000', '"b", 10, 3000000, 60.0, 3', "00000", '"c", 10, 1000000, 20.0, 100000']
     path = tmp_path / "a.csv"
     path.write_text(head + "\n".join(body) + "\n", "utf-8")
     found = reader.read(str(path))

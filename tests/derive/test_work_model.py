@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from triage.derive.argument_arrays import element_bytes
 from triage.derive.memory_waste import _load_waste
 from triage.derive.operand_widths import operand_bytes
-from triage.derive.work_model import element_bytes
 
 
 @pytest.mark.parametrize(

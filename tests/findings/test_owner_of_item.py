@@ -1,9 +1,14 @@
 """A to-do item speaks to who can act: the call of a library's kernel, the code of one's own; fills never lead."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from triage import api
+from triage.findings.language_advice import by_language, can_express
+from triage.ground.kernel_owners import patterns
 
 
 def items(tmp_path: Path, rows: list[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -46,6 +51,49 @@ def test_a_triton_kernel_gets_tritons_words(tmp_path: Path) -> None:
     assert any("tl.arange" in line for line in item["advice"])
     assert not item["code"]
     assert "cudaMallocPitch" not in " ".join(item["advice"])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        ("cudapy::__main__::add_241[abi:cw51cXTLSUwv1]", "cuda.grid(2)"),
+        ("julia_runsteps_6724(CuDeviceArray<int, 1, 1>)", "column-major"),
+        ("void Kokkos::Impl::cuda_parallel_launch_local_memory<Functor>(Functor)", "LayoutLeft"),
+        ("compute_tendencies_x_279_gpu", "vector loop"),
+        ("substep_c78_0_kernel_2_range_for", "Layout.SOA"),
+        ("cupy_multiply__float64_float_float64", "cupy.fuse"),
+        ("typeinfo name for gemm::Kernel", "sub-group block loads"),
+    ],
+)
+def test_a_kernel_of_another_language_gets_its_words(kernel: str, words: str, tmp_path: Path) -> None:
+    (item,) = items(tmp_path, [(kernel, "1")])
+    text = " ".join(item["advice"])
+    assert words in text
+    assert not re.search(r"cuda[A-Z]|__\w|float4|threadIdx|torch", text)
+    assert not item["code"]
+
+
+@pytest.mark.parametrize(
+    ("language", "advice", "can"),
+    [
+        ("numba", "Load float4 per thread.", False),
+        ("kokkos", "Load float4 per thread.", True),
+        ("opencl", "State __launch_bounds__ for it.", False),
+        ("cuda", "State __launch_bounds__ for it.", True),
+        ("", "Compile with -Xptxas -v.", True),
+        ("julia", "Reuse tiles in shared memory.", True),
+    ],
+)
+def test_advice_is_said_where_a_language_can_express_it(language: str, advice: str, can: bool) -> None:
+    assert can_express(language, advice) is can
+
+
+def test_every_language_of_a_kernel_has_words() -> None:
+    languages = {p.language for p in patterns()} - {""}
+    assert languages == set(by_language())
+    assert all(
+        "" in causes and all(e["source"] and e["advice"] for e in causes.values()) for causes in by_language().values()
+    )
 
 
 def test_a_sentence_of_several_kernels_names_the_one_it_is_of(tmp_path: Path) -> None:

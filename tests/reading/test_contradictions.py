@@ -23,6 +23,7 @@ COUNTERS = SAMPLES / "rocprofv3-counters" / "4711_counter_collection.csv"
 PANEL = SAMPLES / "rocprof-compute-panel" / "201.csv"
 PIX = SAMPLES / "pix-tool" / "nvidia-events.csv"
 TIMERS = SAMPLES / "unreal-timers" / "gpu.csv"
+PTI = SAMPLES / "intel-stalls" / "out.4711.csv"
 PRESENTS = SAMPLES / "presentmon" / "game-gpu-bound.csv"
 DIVE = SAMPLES / "dive-times" / "gpu_time.csv"
 P3 = SAMPLES / "generic" / "p3_workloads_v2.csv"
@@ -50,6 +51,8 @@ def checks(c: Capture) -> set[str]:
         (NVPROF, r"(?m)^(.*?),(\d+\.\d+),(\d+),", r"\1,\g<2>,\g<3>0,", "calls of"),
         (NSYS, "2104.3", "21043", "deviation"),
         (TIMERS, "0.0021,1.32,0.0019", "0.0021,0.0132,0.0019", "calls of"),
+        (PTI, "200000, 180000", "190000, 180000", "calls of"),
+        (PTI, "180000, 220000", "210000, 220000", "shortest"),
         (PRESENTS, "16.1353,0.1100", "1.61353,0.1100", "1.61353 + 0.11 is not 16.2453"),
     ],
 )  # fmt: skip
@@ -109,11 +112,21 @@ def test_where_most_rows_contradict_themselves_a_column_is_wrong(tmp_path: Path)
         edited(tmp_path, NSYS, r"(?m)^([\d.]+),(\d+),", r"\1,\g<2>000,", count=0)
 
 
-def test_percentages_that_do_not_add_up_tell_of_lost_and_doubled_rows(tmp_path: Path) -> None:
-    lines = NSYS.read_text("utf-8").splitlines(keepends=True)
-    for body, said in ((lines[:1] + lines[2:], "rows are missing"), ([*lines[:2], *lines[1:]], "rows stand twice")):
-        (tmp_path / NSYS.name).write_text("".join(body), "utf-8")
-        c = reader.read(str(tmp_path / NSYS.name))
+def test_a_mean_that_the_tool_truncated_is_right(tmp_path: Path) -> None:
+    text = "=== Device Timing Summary ===\n\nKernel, Calls, Time (ns), Time (%), Average (ns)\n"
+    for mean, wrong in (("3", False), ("2", True)):
+        (tmp_path / "a.csv").write_text(f'{text}"a", 100, 399, 50, {mean}\n"b", 1, 399, 50, 399\n"c", 1, 1, 0, 1\n')
+        assert ("contradiction" in checks(reader.read(str(tmp_path / "a.csv")))) is wrong
+
+
+@pytest.mark.parametrize("sample", [NSYS, PTI])
+def test_percentages_that_do_not_add_up_tell_of_lost_and_doubled_rows(tmp_path: Path, sample: Path) -> None:
+    lines = sample.read_text("utf-8").splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line[:1].isdigit() or line.startswith('"'))
+    lost, again = [*lines[:first], *lines[first + 1 :]], [*lines[: first + 1], *lines[first:]]
+    for body, said in ((lost, "rows are missing"), (again, "rows stand twice")):
+        (tmp_path / sample.name).write_text("".join(body), "utf-8")
+        c = reader.read(str(tmp_path / sample.name))
         assert any(said in q.message for q in c.quality if q.check == "contradiction")
 
 
@@ -217,6 +230,20 @@ def test_every_row_of_a_sample_is_in_one_workload_and_its_time_is_known_or_remar
         ({"sm.active_warps": 0.0, "sm.throughput": 0.004}, set()),
         ({"occupancy.theoretical": 0.0, "sm.occupancy": 0.3}, set()),  # remarked as a failed calculation of the tool
         ({"warp.cycles_per_issue": 4.0, "warp.issued_per_scheduler": 0.5, "warp.active_per_scheduler": 12.0}, {"warp.cycles_per_issue", "warp.issued_per_scheduler", "warp.active_per_scheduler"}),
+        ({"sm.cycles_active_max": 90.0, "sm.cycles_active": 120.0}, {"sm.cycles_active_max", "sm.cycles_active"}),
+        ({"sm.cycles_active_max": 100.0, "sm.cycles_active": 100.0}, set()),
+        ({"stall_cycles.wait": 12.0, "warp.cycles_per_issue": 4.0}, {"stall_cycles.wait", "warp.cycles_per_issue"}),
+        ({"stall_cycles.wait": 9.0, "warp.cycles_per_issue": 4.0}, set()),
+        ({"stall_cycles.selected": 100.0}, {"stall_cycles.selected"}),
+        ({"launch.wave_size": 3.2}, {"launch.wave_size"}),
+        ({"launch.wave_size": 64.0}, set()),
+        ({"warp.threads_per_inst": 0.0, "inst.executed": 1e6}, {"warp.threads_per_inst", "inst.executed"}),
+        ({"global_load.sectors": 4100.0, "global_load.requests": 100.0}, {"global_load.sectors", "global_load.requests"}),
+        ({"global_load.sectors": 3200.0, "global_load.requests": 100.0}, set()),
+        ({"occupancy.limit_warps": 9.0, "launch.block_size": 256.0}, {"occupancy.limit_warps", "launch.block_size"}),
+        ({"occupancy.limit_warps": 8.0, "launch.block_size": 256.0}, set()),
+        ({"occupancy.limit_registers": 2.0, "launch.block_size": 1024.0, "launch.registers": 128.0}, {"occupancy.limit_registers", "launch.block_size", "launch.registers"}),
+        ({"occupancy.limit_registers": 2.0, "launch.block_size": 1024.0, "launch.registers": 64.0}, set()),
         ({"warp.cycles_per_issue": 16.0, "warp.issued_per_scheduler": 0.5, "warp.active_per_scheduler": 8.0}, set()),
     ],
 )  # fmt: skip

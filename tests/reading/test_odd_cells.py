@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SAMPLES
+from triage.capture.cells import Block
 from triage.capture.source import Source
-from triage.reading import far_off, reader, text_blocks
+from triage.reading import far_off, printed_digits, reader, text_blocks
 
 HEAD = "name,gpu.time [ms],sm.throughput [%],l2.hit_rate [%]"
 ROWS = [
@@ -163,3 +164,49 @@ def test_figures_with_other_digits_than_those_beside_them_are_named(tmp_path: Pa
         assert any(what in m for m in said([*rows, row]))
     assert any("may be a fraction" in m for m in said([f"pass {i},1.6,0.4{i}5,3{i}.5,2{i}.5,7{i}.5" for i in range(2)]))
     assert any("rounded" in m for m in said([f"pass {i},1.6,4{i},3{i}.5,2{i}.5,7{i}.5" for i in range(3)]))
+
+
+def test_an_empty_column_is_named_but_for_what_its_tool_leaves_empty(tmp_path: Path) -> None:
+    rows = [row.rpartition(",")[0] + "," for row in ROWS]
+    assert ("empty-cell", "line 2: 'l2.hit_rate [%]' is empty in all 6 rows: lost, or not measured") in remarks(
+        tmp_path / "a.csv", rows
+    )
+    whole = SAMPLES / "presentmon" / "game-gpu-bound.csv"  # ClickToPhotonLatency is NA
+    assert "empty-cell" not in {q.check for q in reader.read(str(whole)).quality}
+
+
+@pytest.mark.parametrize(
+    ("sample", "old", "new", "said"),
+    [
+        ("presentmon/game-gpu-bound.csv", "2.1004,16.0705", "2,16.0705", "'GPULatency' is 2, which the tool prints with decimals"),
+        ("intel-measure/rt.csv", "12.000,3410.200", "12,3410.200", "'idle_us' is 12, which"),
+        ("nsys-kernels/render_cuda_gpu_kern_sum.csv", "2104.3", "2104", "'StdDev (ns)' is 2104, which"),
+        ("nvprof-trace/trace.csv", "128,128,1,32,8,1,18", "128,,1,32,8,1,18", "'Grid Y' is empty, 'Grid X' is not"),
+        ("nsys-trace/render_cuda_gpu_trace.csv", "128,128,1,32,8,1,18", ",128,1,32,8,1,18", "'GrdX' is empty, 'GrdY' is not"),
+        ("nsys-trace/render_cuda_gpu_trace.csv", "Start (ns),Dur", ",Dur", "column 1 has no name"),
+    ],
+)  # fmt: skip
+def test_what_a_tool_always_prints_is_missed(tmp_path: Path, sample: str, old: str, new: str, said: str) -> None:
+    whole, path = SAMPLES / sample, tmp_path / Path(sample).name
+    assert not any(said in q.message for q in reader.read(str(whole)).quality)
+    text = whole.read_text("utf-8-sig")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    assert any(said in q.message for q in reader.read(str(path)).quality)
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd"),
+    [
+        (("42", "17"), "42"),
+        (("0", "17"), "17"),
+        (("100", "0"), ""),  # all of it, and nothing
+        (("42.5", "17"), ""),
+    ],
+)
+def test_a_quotient_of_cycles_is_whole_by_no_chance(cells: tuple[str, str], odd: str) -> None:
+    head = ["ID", *(f"unit{i}__x.avg.pct_of_peak_sustained_elapsed" for i in range(5))]
+    rows = [[str(n), cells[n], *(f"{7 + i + n}.123456789" for i in range(4))] for n in range(2)]
+    block = Block(head, rows, [3, 4])
+    found = [what for _, what in printed_digits.find(block, list(zip(*rows, strict=True)), ())]
+    assert [f"is {odd}, others like it have many decimals" in what for what in found] == ([True] if odd else [])

@@ -91,10 +91,10 @@ def test_a_number_of_the_method_is_one_place(home: Path) -> None:
 
 @pytest.mark.slow
 def test_the_wording_of_a_limiter_class_is_one_place(home: Path) -> None:
-    replaced(home / "triage/ground/limiters.py", 'f"latency-bound: no unit above {_LOW}"', '"bound by waiting"')
+    replaced(home / "triage/ground/limiters.py", 'f"latency-bound: no measured unit above {_LOW}"', '"bound by waiting"')
     assert "Bound by waiting" in printed_by(home, "diagnose", SAMPLE, "-f", "json")
     page = printed_by(home, "diagnose", SAMPLE, "-f", "html")
-    assert "latency-bound: no unit above" not in f"{page} {opened(page)}".lower()
+    assert "latency-bound: no measured unit above" not in f"{page} {opened(page)}".lower()
 
 
 @pytest.mark.parametrize("name", dialects.dialects())

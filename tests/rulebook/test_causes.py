@@ -10,7 +10,7 @@ from triage.rulebook import cause_reader, packs
 from triage.rulebook.cause import FAMILIES, Cause, Cure
 from triage.rulebook.packs import Rulebook
 
-COMPUTE_APIS = {"cuda", "hip", "sycl", "opencl", "triton"}
+COMPUTE_APIS = {"cuda", "hip", "sycl", "opencl", "triton"}  # other languages: findings/language_advice.toml
 GRAPHICS_WORDS = re.compile(
     r"\b(draws?|draw calls?|(sub)?pass(es)?|render targets?|texels?|pixels?|vertex|vertices|triangles?|frames?|"
     r"blend(ed|ing)?|mips?|swap ?chains?)\b",

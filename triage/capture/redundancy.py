@@ -90,7 +90,7 @@ class Product(_OfOneRow):
             return ""
         part = 0.01 if self.percent else 1.0
         off = abs(total.value - count.value * mean.value * part)
-        if off <= total.half + count.value * mean.half * part + SLACK * abs(total.value):
+        if off <= total.half + 2 * count.value * mean.half * part + SLACK * abs(total.value):  # means may be truncated
             return ""
         if self.percent:
             return f"{total.value:,.6g} is not {mean.value:,.6g} % of {count.value:,.6g}"
@@ -173,10 +173,11 @@ class Extremes(_OfOneRow):
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A column of percentages of the sum of another one."""
+    """A column of percentages of the sum of another one; tables: in a file, each of which may be a whole of its own."""
 
     share: Heads
-    of: Heads
+    of: Heads = ()
+    tables: int = 1
 
     @property
     def columns(self) -> tuple[Heads, ...]:
@@ -200,7 +201,7 @@ class Shares:
         """Why the percentages do not add up to 100, "" where they do: rows are missing, or stand twice."""
         found = [share for row in rows.values() if (share := _get(row, self.share)) is not None]
         total, room = sum(s.value for s in found), 0.5 + sum(s.half for s in found)
-        if len(found) < len(rows) or abs(total - 100) <= room:
+        if len(found) < len(rows) or any(abs(total - 100 * n) <= room for n in range(1, self.tables + 1)):
             return ""
         missing = "rows are missing: times are at least what is listed"
         return f"the percentages add up to {total:.1f} %: " + (

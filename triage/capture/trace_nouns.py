@@ -218,7 +218,7 @@ class DeviceTimeline:
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
-    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; loading_hidden_ns: the shorter of each wait and the device's work since the one before. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; loading_worked_ns: the device's work between them; loading_hidden_ns: the shorter of each wait and the work since the one before. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
     beyond that of the device that came to them last. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
@@ -269,6 +269,7 @@ class DeviceTimeline:
     loading_ns: int = 0
     loading_own_ns: int = 0
     batches: int = 0
+    loading_worked_ns: int = 0
     loading_hidden_ns: int = 0
     optimizer_launch_ns: int = 0
     optimizer_host_ns: int = 0
@@ -276,6 +277,9 @@ class DeviceTimeline:
     collective_ns: int = 0
     comm_in_line_ns: int = 0
     wait_ns: int = 0
+    late_ns: int = 0
+    late_calls: int = 0
+    latest: tuple[str, int, int] | None = None
     doing: list[tuple[str, int]] = field(default_factory=list)
     lanes: dict[str, list[float]] = field(default_factory=dict)
 

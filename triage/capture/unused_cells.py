@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from triage.capture.capture import Quality
 from triage.ground import units
 
-_SAID = {  # kind -> what such cells hold, and what was done
+_REMARKS = {  # kind -> what such cells hold, and what was done
     "not-a-number": ("no number where one belongs", "taken as missing"),
     "not-finite": ("nan, infinity or a number beyond all measure", "taken as missing"),
     "foreign-unit": ("a unit that does not fit", "taken as missing"),
-    "own-unit": ("another unit than their column", "converted"),
+    "own-unit": ("a unit other than its column's", "converted"),
 }
 
 
@@ -46,7 +46,7 @@ class Odd:
         return [
             Quality(
                 kind,
-                f"{count} {'cell holds' if count == 1 else 'cells hold'} {_SAID[kind][0]} (first: {first}); {_SAID[kind][1]}",
+                f"{count} {'cell holds' if count == 1 else 'cells hold'} {_REMARKS[kind][0]} (first: {first}); {_REMARKS[kind][1]}",
             )
             for kind, (count, first) in self.seen.items()
         ]

@@ -11,6 +11,7 @@ import numpy as np
 from triage.capture.arrays import Values
 from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
+from triage.derive.unit_loads import TENSOR_OPS
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import COLLECTIVE
 from triage.ground.kernel_owners import Owner, may_have_owner, owner_of
@@ -181,14 +182,14 @@ def _plain(text: str) -> str:
 
 # A pipe has two figures, cycles busy and instructions issued, each against its own peak. Which one comes near its peak
 # depends on the pipe (a tensor instruction keeps it busy for many cycles), so the higher one is its utilisation.
-def _use(pipe: str, *also: str) -> Derivation:
+def _use(pipe: str, *also: str, ops: tuple[str, ...] = ()) -> Derivation:
     names = (pipe, *also)  # a unit that has a pipe per generation
     active = [f"{kind}.{p}" for p in names for kind in ("pipe_busy", "pipe")]
     return Derivation(
         f"pipe.{pipe}_use",
         "the higher of cycles busy and instructions issued, as shares of the peak",
         lambda *found: first(highest(*found[: len(active)]), highest(*found[len(active) :])),
-        optional=(*active, *(f"pipe_elapsed.{p}" for p in names)),
+        optional=(*active, *(f"pipe_elapsed.{p}" for p in names), *ops),
         ask=(f"pipe_busy.{pipe}", f"pipe.{pipe}"),
     )
 
@@ -249,7 +250,7 @@ DERIVATIONS = (
     Derivation("device.vram_peak", "data sheet of the device", _vram_peak, whole=True),
     # pipes
     *(_use(p) for p in ("alu", "fma", "fmaheavy", "fmalite", "fp64", "xu")),
-    _use("tensor", "tc"),
+    _use("tensor", "tc", ops=TENSOR_OPS),
     Derivation(
         "pipe.top",
         "the fullest math pipe",

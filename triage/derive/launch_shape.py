@@ -24,6 +24,7 @@ MAIN_START = 0.4  # start-up share from which a launch is mostly that, as the ru
 START_NS = 1500.0  # ns; the shortest kernels in public traces: 1.1 µs on H100, 1.5 on B200, 1.7 on RTX 4090, 2.5 on T4
 SAME_PEAK = 0.06  # products of one generation whose bandwidths differ by less are taken as one
 SAME = 0.005  # an occupancy that is printed in whole percent
+CLUSTERS_SINCE = 9.0  # compute capability; CUDA Programming Guide, Thread Block Clusters
 SAMPLE = 4096  # rows of a capture that are asked what the device is
 HALF = 0.0051  # waves are printed with two decimals: half of the last one, and a little for binary fractions
 # word in occupancy.limit_* -> name of the limiter in triage.occupancy
@@ -294,6 +295,12 @@ DERIVATIONS = (
         "SMs in use / SMs of the device",
         lambda used, all_: np.minimum(over(used, all_), 1.0),
         ("device.sm_count", "device.sm_total"),
+    ),
+    Derivation(
+        "launch.cluster_size",
+        "0 before compute capability 9, which brought clusters",
+        lambda capability: np.where(capability < CLUSTERS_SINCE, 0.0, np.nan),
+        ("device.capability",),
     ),
     Derivation("launch.wave_size", "warp width of the architecture", _wave_size, whole=True),
     Derivation(

@@ -27,6 +27,7 @@ EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other
 # all of 8.x have 4.0, H100 and later 5.0. Before which compute capability -> peak.
 _LINKS = ((8.0, 16e9), (9.0, 32e9))
 _FASTEST = 64e9
+_NOT_COUNTED = np.float64(np.nan)
 _EPS = 0.05  # sectors: an average of 4.02 is still dense
 WIDEST_WAVEFRONTS = 4.0  # of a warp's conflict-free 16-byte access to shared memory, which no other one exceeds
 
@@ -97,8 +98,9 @@ def _conflicts(
     ways: Values,
     load_requests: Values,
     store_requests: Values,
-    l1_cycles: Values,
-) -> Values:
+    l1_cycles: Values = _NOT_COUNTED,
+) -> tuple[Values, ...]:
+    """The share by each way, the surest first: by wavefronts, by ways, at least by requests, by ways alone, at least by L1's cycles."""
     # lanes that update one word are serialised too: padding does not help them
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
@@ -110,7 +112,18 @@ def _conflicts(
     by_ways = first(*(over(part, ways * of) for part, of in whole))
     # all else that keeps L1 busy is in its cycles, and loads or stores may have been counted alone
     by_cycles = over(first(lost, load, store), l1_cycles)
-    return np.clip(first(counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles), 0.0, 1.0)
+    return counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles
+
+
+def _conflict_share(*inputs: Values) -> Values:
+    return np.clip(first(*_conflicts(*inputs)), 0.0, 1.0)
+
+
+def _exact_conflict_share(*inputs: Values) -> Values:
+    """Missing where requests or L1's cycles only bound the wavefronts: the share is at least that then."""
+    counted, by_ways, by_requests, ways, _ = _conflicts(*inputs)
+    bare = np.where(np.isnan(by_requests), ways, np.nan)
+    return np.clip(first(counted, by_ways, bare), 0.0, 1.0)
 
 
 def _l1_cycles(view: View) -> Values:
@@ -120,11 +133,13 @@ def _l1_cycles(view: View) -> Values:
     return bounded_sms(view, max) * cycles * view["l1tex.throughput"]
 
 
-def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values) -> Values:
+def _local(loads: Values, stores: Values, gl: Values, gs: Values, l1: Values, *requests: Values) -> Values:
     local = loads + stores
     everything = first(local + gl + gs, l1)
     whole = np.where(everything > 0, over(local, everything), np.where(local == 0, 0.0, np.nan))
-    return first(whole, over(loads, loads + gl), over(stores, stores + gs))
+    sectors = first(whole, over(loads, loads + gl), over(stores, stores + gs))
+    # without sectors the instructions: a dense access of either memory is one request of as many sectors
+    return first(sectors, _local(*requests, _NOT_COUNTED)) if requests else sectors
 
 
 def _either(a: Values, b: Values) -> Values:
@@ -170,6 +185,7 @@ def _of(part: Values, *rest: Values) -> Values:
 
 _EXCESS = ("global_access.excess_sectors", "global_access.sectors_l2", "global_access.sectors_l2_ideal")
 _BYTES = ("vram.bytes_read", "vram.bytes_written")
+_GLOBAL_ATOMICS = ("atomics.requests", "atomics.red_requests")
 _FAR = ("l2.sysmem_misses", "l2.peer_misses", "l2.device_misses")
 _CONFLICTS = (
     "shared.bank_conflicts",
@@ -236,7 +252,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "local.share",
-        "local sectors / (local + global sectors), else / all sectors of L1, else the same of loads or stores alone",
+        "local sectors / (local + global sectors), else / all sectors of L1, else the same of loads or stores alone, else of requests",
         _local,
         optional=(
             "local_load.sectors",
@@ -244,6 +260,10 @@ DERIVATIONS = (
             "global_load.sectors",
             "global_store.sectors",
             "l1tex.sectors",
+            "local_load.requests",
+            "local_store.requests",
+            "global_load.requests",
+            "global_store.requests",
         ),
         ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
@@ -258,8 +278,15 @@ DERIVATIONS = (
     Derivation(
         "shared.conflict_share",
         "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
-        _conflicts,
+        _conflict_share,
         optional=_CONFLICTS,
+        ask=("shared.bank_conflicts", "shared.wavefronts"),
+    ),
+    Derivation(
+        "shared.exact_conflict_share",
+        "bank-conflict share, where wavefronts or ways were counted and requests or cycles of L1 need not bound it",
+        _exact_conflict_share,
+        optional=_CONFLICTS[:-1],
         ask=("shared.bank_conflicts", "shared.wavefronts"),
     ),
     Derivation(
@@ -285,6 +312,15 @@ DERIVATIONS = (
         ask=("shared.access_wavefronts", "shared.access_wavefronts_ideal"),
     ),
     # L2
+    Derivation(
+        "atomics.per_warp",
+        "(global atomics + reductions) / warps launched",
+        lambda atomics, reductions, warps, groups, each: over(
+            _either(atomics, reductions), first(warps, groups * each)
+        ),
+        optional=(*_GLOBAL_ATOMICS, "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
+        ask=_GLOBAL_ATOMICS,
+    ),
     Derivation(
         "atomics.l2_sectors",
         "sectors of arithmetic atomics + of compare-and-swap",

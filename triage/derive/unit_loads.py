@@ -41,6 +41,7 @@ _TEXTURE = ("tex_data", "filter", "tex_writeback")
 _SIDES = ("sm.throughput", "memory.throughput", "vram.throughput", "l2.throughput", "sm.issue_per_elapsed")
 _ASKED = ("launch.shared_static", "launch.shared_dynamic")
 _REQUESTS = tuple(f"{kind}_{op}.requests" for kind in ("global", "local", "shared") for op in ("load", "store"))
+TENSOR_OPS = tuple(f"tensor_ops.{t}" for t in ("fp16", "bf16", "tf32", "int8", "fp8", "fp64"))
 
 
 def _led(whole: Values, *parts: Values) -> Values:
@@ -118,6 +119,19 @@ def _none_asked(static: Values, dynamic: Values) -> Values:
     return np.where(static + np.nan_to_num(dynamic) == 0, 0.0, np.nan)
 
 
+def _shared_share(
+    part: Values, whole: Values, counted: Values, accesses: Values, atomic: Values, *rest: Values
+) -> Values:
+    """Shared memory's share of the wavefronts of L1's data stage.
+
+    Hardware counts shuffles and special registers as wavefronts of shared memory, too: kernels without any shared memory
+    show one and more per warp. The accesses of the source are counted without them.
+    """
+    own = first(np.minimum(over(accesses + np.nan_to_num(atomic), counted), 1.0), np.float64(1.0))
+    static, dynamic, *bounds = rest
+    return np.minimum(first(over(part, whole) * own, _none_asked(static, dynamic), _at_least_shared(*bounds)), 1.0)
+
+
 def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
     """Shared memory's least share of L1's turns where L1 is busy, misses, and L2 still has little to do; else missing.
 
@@ -155,10 +169,30 @@ def _useful(loads: Values, stores: Values, waste: Values, moved: Values) -> Valu
 
 def _matrix(view: View) -> Values:
     active = highest(*(view[f"{kind}.{p}"] for kind in ("pipe_busy", "pipe") for p in ("tensor", "tc")))
-    return first(highest(*(_pipe(view, p) for p in ("tensor", "tc"))), active)
+    return first(
+        highest(*(_pipe(view, p) for p in ("tensor", "tc"))), active, highest(*map(view.__getitem__, TENSOR_OPS))
+    )
+
+
+def _operations(view: View, metric: str) -> Values:
+    """Counted operations over what the device's data sheet states for dense FP16 products; the time is the launch's."""
+    device = view.capture.device
+    peak = None if device is None else device.peaks.fp16_tensor_tflops
+    return np.nan if peak is None else over(view[metric], peak * 1e3 * view["gpu.time"])  # TFLOP/s times ns
 
 
 DERIVATIONS = (
+    *(
+        Derivation(
+            f"tensor_ops.{t}",
+            f"flop.tensor_{t} / (peak of dense FP16 products x time)",
+            lambda view, t=t: _operations(view, f"flop.tensor_{t}"),
+            (f"flop.tensor_{t}", "gpu.time"),
+            whole=True,
+            ask=(f"tensor_ops.{t}",),
+        )
+        for t in ("fp16", "bf16")
+    ),
     Derivation(
         "l1tex.fill",
         "TEX SOL, where the busiest link is as busy, most sectors miss and nothing else makes that figure",
@@ -168,9 +202,12 @@ DERIVATIONS = (
     ),
     Derivation(
         "unit.matrix",
-        "the busier of the tensor pipes of all generations, over elapsed cycles",
+        "the busier of the tensor pipes of all generations, over elapsed cycles, else operations over their peak",
         _matrix,
-        optional=tuple(f"{kind}.{p}" for p in ("tensor", "tc") for kind in ("pipe_elapsed", "pipe_busy", "pipe")),
+        optional=(
+            *(f"{kind}.{p}" for p in ("tensor", "tc") for kind in ("pipe_elapsed", "pipe_busy", "pipe")),
+            *TENSOR_OPS,
+        ),
         whole=True,
         ask=("pipe_elapsed.tensor",),
     ),
@@ -269,13 +306,14 @@ DERIVATIONS = (
     # what the busy ones work at
     Derivation(
         "l1tex.shared_share",
-        "shared memory wavefronts / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
-        lambda part, whole, static, dynamic, *rest: np.minimum(
-            first(over(part, whole), _none_asked(static, dynamic), _at_least_shared(*rest)), 1.0
-        ),
+        "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
+        _shared_share,
         optional=(
             "l1tex.shared_data",
             "l1tex.lsu_data",
+            "shared.wavefronts",
+            "shared.access_wavefronts",
+            "atomics.shared_wavefronts",
             *_ASKED,
             "l1tex.throughput",
             "l1tex.hit_rate",

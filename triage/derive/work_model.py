@@ -7,7 +7,6 @@ which fills one of them is not at its limit.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from triage.capture.arrays import Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
-from triage.ground.kernel_names import parameters
 from triage.ground.method import HIGH
 
 if TYPE_CHECKING:
@@ -37,16 +35,6 @@ GOOD_PRODUCT = (
 )
 MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
 ARGUMENTS_AGREE = (0.98, 1.05)  # DRAM bytes moved per byte of one element of each argument array per thread
-# CUDA C++ Programming Guide, built-in vector types; 64-bit systems
-ELEMENT_BYTES = {
-    **dict.fromkeys(("char", "signed char", "unsigned char", "bool", "uchar1", "__nv_fp8_e4m3", "__nv_fp8_e5m2"), 1),
-    **dict.fromkeys(("short", "unsigned short", "half", "__half", "__nv_bfloat16", "_Float16", "char2", "uchar2"), 2),
-    **dict.fromkeys(("int", "unsigned int", "float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"), 4),
-    **dict.fromkeys(
-        ("double", "long", "unsigned long", "long long", "unsigned long long", "float2", "int2", "uint2"), 8
-    ),
-    **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
-}
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores
 
 
@@ -100,26 +88,6 @@ def _counted_once(
     return first(stated, counted, np.where(agree | (by_name == 1), 1.0, np.nan))
 
 
-def _argument_bytes(view: View) -> Values:
-    names = view.capture.names[view.rows].tolist()
-    if not is_column(view["launch.threads"]) or not any("*" in n for n in names):
-        return np.nan
-    sizes = {n: element_bytes(n) for n in set(names)}
-    return np.array([sizes[n] for n in names]) * view["launch.threads"] * view.capture.calls[view.rows]
-
-
-@lru_cache(maxsize=4096)
-def element_bytes(name: str) -> float:
-    """Bytes of one element of each array that a kernel's name has among its parameters; NaN where a type is not known."""
-    arrays = [
-        p.replace("const", "").replace("__restrict__", "")
-        for p in parameters(name)
-        if p.endswith(("*", "__restrict__"))
-    ]
-    words = [" ".join(a.removesuffix("*").split()) if a.count("*") == 1 else "" for a in (a.strip() for a in arrays)]
-    return float(sum(ELEMENT_BYTES.get(w, np.nan) for w in words)) if words else np.nan
-
-
 def _dram_excess(useful: Values, needed: Values, moved: Values, once: Values) -> Values:
     """What a single pass moves beyond its requests is ECC and code, which no change to the kernel removes."""
     asked_once = np.where((once == 1) & ~np.isnan(useful), 1.0, useful)
@@ -170,12 +138,6 @@ DERIVATIONS = (
             "vmem.l2_reads",
         ),
         ask=("l2.hit_rate",),
-    ),
-    Derivation(
-        "work.argument_bytes",
-        "one element of each array among the kernel's parameters x threads x calls",
-        _argument_bytes,
-        whole=True,
     ),
     Derivation(
         "work.dram_excess",

@@ -92,7 +92,9 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
     )
     talking = frozenset(n for n in trace.names if is_collective(n))
     return out | {
-        **dict.fromkeys(("timeline.exposed_comm", "timeline.collective_wait", "timeline.rank_wait"), talking),
+        **dict.fromkeys(
+            ("timeline.exposed_comm", "timeline.late_comm", "timeline.collective_wait", "timeline.rank_wait"), talking
+        ),
         "operators.fp32": out["operators.fp32"] | operator_facts.fp32_kernels(trace, peaks),
         "operators.layout": operator_facts.layout_kernels(trace),
         "timeline.pageable_alone": paged,

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Masks
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
+from triage.diagnosis.single_draws import KEPT, Draws
 from triage.diagnosis.spots import PassFacts, Spot, join, share_facts
-from triage.ground.phrasing import whole_percent
+from triage.ground.method import MATTERS
+from triage.ground.phrasing import plural, whole_percent
+from triage.ground.units import show
 from triage.reading.pixel_account import THROWN, Account, accounts, column
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
-KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser minds their size, as rule GFX001 has it
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
 LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """The passes of a frame that have one target each, the account of each, and their single draws."""
+
+    capture: Capture
+    view: View
+    passes: Sequence[Pass]
+    accounts: Sequence[Account]
+    draws: Draws
+    total: float
 
 
 def pass_facts(capture: Capture, total: float) -> PassFacts:
@@ -29,51 +44,72 @@ def pass_facts(capture: Capture, total: float) -> PassFacts:
 
 
 def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts, ...]:
-    prims, pixels = column(view, "prims.drawn"), column(view, "pixels.covered")
-    if total <= 0 or not np.isfinite(prims).any() or not np.isfinite(pixels).any():
-        return ()
-    prims = np.where((column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1), np.nan, prims)
+    counted = any(np.isfinite(column(view, m)).any() for m in ("prims.drawn", "invocations.vs"))
+    pixels = any(np.isfinite(column(view, m)).any() for m in ("pixels.covered", "pixels.passed"))
     every = [p for p in capture.passes if not p.rest]  # what lies between the passes draws to several targets
-    book = accounts(capture, every, view)
-    found = [(p, a) for p, a in zip(every, book, strict=True) if len(p.rows) > 1]
-    if not found:
+    if total <= 0 or not counted or not pixels or not every:
         return ()
-    return (
-        _dense(capture, found, prims, pixels, total),
-        _wasted(
-            capture,
-            every,
-            book,
-            np.where(column(view, "invocations.ps") == 0, np.nan_to_num(capture.self_ns), 0.0),
-            total,
-        ),
-        _layered(every, book, total),
-    )
+    book = _Book(capture, view, every, accounts(capture, every, view), Draws.read(capture, every), total)
+    unseen = _unseen(book)
+    if not any(len(p.rows) > 1 for p in every) or not np.isfinite(column(view, "pixels.covered")).any():
+        return (unseen,)
+    return (unseen, _dense(book), _wasted(book), _layered(every, book.accounts, total))
 
 
-def _wasted(
-    capture: Capture, every: Sequence[Pass], book: Sequence[Account], unshaded: Floats, total: float
-) -> PassFacts:
-    """Passes that shade several layers of which the depth test throws most away; nothing where no pass has both counts.
+def _unseen(book: _Book) -> PassFacts:
+    """Draws none of whose samples pass, in passes others of whose do; nothing where samples were not counted draw by draw."""
+    d = book.draws
+    if not any(np.isfinite(d.passed[rows]).sum() > 1 for rows in d.rows):
+        return PassFacts()
+    spots = []
+    for k, (p, a) in enumerate(zip(book.passes, book.accounts, strict=True)):
+        part = d.unseen(k, p)
+        time = float(d.time[part].sum())
+        if time >= MATTERS * book.total:
+            empty = int((d.prims[part] == 0).sum())
+            text = f"{d.some(k, part)}{show(time, 'ns')}{f'; {empty:,} of them without primitives' if empty else ''}"
+            parts = {"frame.unseen_laid": float(a.survivors)}
+            spots.append(Spot(p.marker, time, f"{_name(p)} ({text})", parts, _cells(book, part, ("pixels.passed",))))
+    none = "samples of nearly all draws pass"
+    return share_facts("frame.unseen_share", spots, book.total, none, ("frame.unseen_laid",))
 
-    unshaded: time in ns of each range that runs no pixel shader, which is not the passes' shading.
+
+def _wasted(book: _Book) -> PassFacts:
+    """Draws that are shaded before the depth test throws most of them away, in passes that shade several layers.
+
+    Nothing where no pass has both counts. Draws without a pixel shader, or none of whose samples pass, are another matter.
     """
-    known = [(p, a) for p, a in zip(every, book, strict=True) if a.shaded is not None and a.thrown is not None]
+    known = [
+        (k, p, a)
+        for k, (p, a) in enumerate(zip(book.passes, book.accounts, strict=True))
+        if a.shaded is not None and a.thrown is not None
+    ]
     if not known:
         return PassFacts()
-    spots = [
-        Spot(
-            p.marker,
-            p.time_ns - float(unshaded[p.rows].sum()),
-            f"{_name(p)} ({a.shaded:.1f} layers shaded, {a.passed or 0:.1f} pass, {whole_percent(a.thrown or 0)} thrown away)",
-            {"frame.hidden_part": a.thrown or 0},
-            _cells(capture, p, ("invocations.ps", "pixels.passed")),
-        )
-        for p, a in known
-        if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN
-    ]
+    spots = [_late(book, k, p, a) for k, p, a in known if (a.shaded or 0) > LAYERS and (a.thrown or 0) >= THROWN]
     none = f"no pass shades more than {LAYERS:g} layers and throws half of them away"
-    return share_facts("frame.hidden_share", spots, total, none, ("frame.hidden_part",))
+    return share_facts("frame.hidden_share", spots, book.total, none, ("frame.hidden_part",))
+
+
+def _late(book: _Book, k: int, p: Pass, a: Account) -> Spot:
+    """The draws of a pass that lose half of what they shade; the whole pass where they were not counted one by one."""
+    d = book.draws
+    rows = np.setdiff1d(d.rows[k], d.unseen(k, p))
+    late = rows[(d.shaded[rows] > 0) & (d.passed[rows] <= (1 - THROWN) * d.shaded[rows])]
+    time, shaded, passed, thrown, part = p.time_ns, a.shaded or 0, a.passed or 0, a.thrown or 0, ""
+    if len(late) and a.target:
+        shading, passing = float(d.shaded[late].sum()), float(d.passed[late].sum())
+        time, part = float(d.time[late].sum()), d.some(k, late)
+        shaded, passed, thrown = shading / a.target, passing / a.target, 1 - passing / shading
+    bare = int((d.shaded[d.rows[k]] == 0).sum()) if part else 0
+    rest = f"; {plural(bare, 'other')} without pixel shading" if bare else ""
+    return Spot(
+        p.marker,
+        time,
+        f"{_name(p)} ({part}{shaded:.1f} layers shaded, {passed:.1f} pass, {whole_percent(thrown)} thrown away{rest})",
+        {"frame.hidden_part": thrown},
+        _cells(book, late if len(late) else d.rows[k], ("invocations.ps", "pixels.passed")),
+    )
 
 
 def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> PassFacts:
@@ -99,17 +135,17 @@ def _layered(every: Sequence[Pass], book: Sequence[Account], total: float) -> Pa
     return share_facts("frame.layered_share", spots, total, none, ("frame.layered_excess", "frame.layered_blended"))
 
 
-def _cells(capture: Capture, p: Pass, metrics: Sequence[str]) -> str:
+def _cells(book: _Book, part: Indices, metrics: Sequence[str]) -> str:
     """`sums of “PS Invocations” and “Samples Passed” (counters.csv, lines 958 to 5871)`: what was counted; "" for no columns."""
-    table = capture.table
+    table = book.capture.table
     columns = [c for m in metrics if (c := table.columns.get(m)) is not None and c.header]
-    rows = [int(r) for w in p.rows for r in capture.rows_of(int(w))]
+    rows = part.tolist() if book.draws.by_row else [int(r) for w in part for r in book.capture.rows_of(int(w))]
     if not columns or not rows:
         return ""
     heads = dict.fromkeys(f"“{c.header}”" for c in columns)
     lines = sorted({table.line(r) for r in rows})
     file = PurePath(table.files[columns[0].file].path).name
-    span = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
+    span = f"line {lines[0]}" if len(lines) == 1 else f"{len(lines):,} lines, {lines[0]} to {lines[-1]}"
     return f"sums of {' and '.join(heads)} ({file}, {span})"
 
 
@@ -122,33 +158,67 @@ def _visible(a: Account) -> float | None:
     return a.passed if a.thrown is not None else None if a.early else a.shaded
 
 
-def _dense(
-    capture: Capture, found: Sequence[tuple[Pass, Account]], prims: Floats, pixels: Floats, total: float
-) -> PassFacts:
-    """Passes finer than the screen, by pixels that their own depth test let through.
+def _dense(book: _Book) -> PassFacts:
+    """Draws finer than the screen, by pixels that their own depth test let through.
 
-    Survivors of an equal test say nothing of the triangles: then one layer of the target is shared out, of which two are common.
+    Survivors of an equal test say nothing of the triangles: then each draw is as large as in the pass that laid its depth, or
+    one layer of the target is shared out, of which two are common.
     """
     dense = [
-        Spot(
-            p.marker,
-            p.time_ns,
-            f"{_name(p)} ({n / 1e6:.1f} M primitives, {px:.1f} pixels each{' in one layer' if a.survivors else ''})",
-            {"frame.dense_excess": 1 - px / TINY},
-            _cells(capture, p, ("prims.rasterized", "prims.input", "pixels.passed", "pixels.shaded", "pixels.drawn")),
-        )
-        for p, a in found
-        for n, px in [_share_of_target(a, *geometry(p, prims, pixels, capture.leaf))]
-        if n >= DENSE and px < (TINY / 2 if a.survivors else TINY)
+        spot
+        for k, (p, a) in enumerate(zip(book.passes, book.accounts, strict=True))
+        if len(p.rows) > 1
+        if (spot := _fine(book, k, p, a)) is not None
     ]
-    none = "no pass with many primitives of a few pixels"
-    return share_facts("frame.dense_share", dense, total, none, ("frame.dense_excess",))
+    none = "no draws of many primitives of a few pixels"
+    return share_facts("frame.dense_share", dense, book.total, none, ("frame.dense_excess",))
 
 
-def _share_of_target(a: Account, drawn: float, each: float) -> tuple[float, float]:
-    if not a.survivors:
-        return drawn, each
-    return drawn, a.target / drawn if a.target and drawn else np.inf
+def _fine(book: _Book, k: int, p: Pass, a: Account) -> Spot | None:
+    """The draws of a pass that are finer than the screen, None where they hold few primitives."""
+    d = book.draws
+    rows = np.setdiff1d(d.rows[k], unseen := d.unseen(k, p))
+    laid = d.before(k) if a.survivors else np.full(len(d.time), np.nan)
+    prims, size = d.prims[rows], np.fmax(d.covered[rows], laid[rows])
+    known = np.isfinite(laid[rows]) if a.survivors else np.isfinite(prims) & (size > 0)
+    if not known.any():
+        return _fine_pass(book, p, a, float(d.time[unseen].sum()))
+    # early tests hide pixels of large triangles, too: in a pass of large ones only draws speak whose pixels were counted before
+    if not a.survivors and size[known].sum() >= TINY * prims[known].sum():
+        known &= d.before_tests[rows]
+    part = rows[known & (size < TINY * prims)]
+    drawn, time = float(d.prims[part].sum()), float(d.time[part].sum())
+    if drawn < DENSE or len(part) < 2:  # of a single range rule GFX001 speaks
+        return None
+    each = float(np.fmax(d.covered[part], laid[part]).sum()) / drawn
+    where = " in the depth pass" if a.survivors else ""
+    return _fine_spot(
+        book, p, time, f"{d.some(k, part)}{drawn / 1e6:.1f} M primitives, {each:.1f} pixels each{where}", each, part
+    )
+
+
+def _fine_pass(book: _Book, p: Pass, a: Account, unseen_ns: float) -> Spot | None:
+    """A pass whose draws were not counted one by one, or behind a depth that other draws laid."""
+    prims = np.where(
+        (column(book.view, "prims.culled") > 1 - KEPT) & (column(book.view, "primary.raster") != 1),
+        np.nan,
+        column(book.view, "prims.drawn"),
+    )
+    drawn, each = geometry(p, prims, column(book.view, "pixels.covered"), book.capture.leaf)
+    if a.survivors:
+        each = a.target / drawn if a.target and drawn else np.inf
+    if drawn < DENSE or each >= (TINY / 2 if a.survivors else TINY):
+        return None
+    where = " in one layer" if a.survivors else ""
+    text = f"{drawn / 1e6:.1f} M primitives, {each:.1f} pixels each{where}"
+    return _fine_spot(
+        book, p, p.time_ns - unseen_ns, text, each, p.rows if not book.draws.by_row else np.array([], dtype=np.int64)
+    )
+
+
+def _fine_spot(book: _Book, p: Pass, time: float, text: str, each: float, part: Indices) -> Spot:
+    cells = _cells(book, part, ("prims.rasterized", "prims.input", "pixels.passed", "pixels.shaded", "pixels.drawn"))
+    return Spot(p.marker, time, f"{_name(p)} ({text})", {"frame.dense_excess": 1 - each / TINY}, cells)
 
 
 def geometry(p: Pass, prims: Floats, pixels: Floats, leaf: Masks) -> tuple[float, float]:

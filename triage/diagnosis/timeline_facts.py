@@ -103,6 +103,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
                 total(lambda d: d.wait_ns) / frame_ns,
                 _each(devices, lambda d: d.wait_ns),
             )
+    if late := total(_late):
+        out["timeline.late_comm"] = (late / frame_ns, _latest(t))
     if t.job:
         mine = t.job[t.mine]
         out["timeline.rank_wait"] = (mine.wait_ns / frame_ns, _ranks(t))
@@ -176,6 +178,23 @@ def _doing(devices: Sequence[DeviceTimeline]) -> str:
     """`120 ms in “MPI_Recv”, 53.6 ms in “MPI_Send”`: of the device with most of it; "" where the program marked nothing."""
     most = max((d.doing for d in devices), key=lambda found: sum(ns for _, ns in found))
     return ", ".join(f"{show(float(ns), 'ns')} in “{name[:60]}”" for name, ns in most) if most else ""
+
+
+def _late(d: DeviceTimeline) -> float:
+    """Time of late collectives beyond that of their like; no more than no kernel runs beside."""
+    return float(min(d.late_ns, d.exposed_comm_ns))
+
+
+def _latest(t: Timeline) -> str:
+    """`device 3: 2.55 s of 15.1 s; 18 calls, the longest 733 ms at 7.68 s`."""
+    d = max(t.devices, key=_late)
+    assert d.latest is not None
+    _, longest, start = d.latest
+    count = plural(sum(d.late_calls for d in t.devices), "call")
+    at = f"{show(float(longest), 'ns')} at {show(float(start - t.start), 'ns')}"
+    if len(t.devices) > 1:
+        at += f" on device {d.key}"
+    return f"{_each(t.devices, _late)}; {count}, the longest {at}"
 
 
 def _ranks(t: Timeline) -> str:

@@ -9,7 +9,7 @@ from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, needed, undiagnosed_time
 from triage.document.timeline_summary import TimelineEntry, length, timeline
-from triage.document.todo_items import TodoItem, is_insignificant
+from triage.document.todo_items import TodoItem, is_first_once, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
@@ -70,13 +70,14 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     """The headline that begins with text, with what can be saved. limited: most of the time is at a hardware limit."""
     total, saved = doc["frame"]["duration_ns"] or 1.0, doc["frame"]["recoverable_ns"] or 0.0
     first = found[0]
-    once = max((i["alone_ns"] or 0.0 for i in found if not i["saved_ns"]), default=0.0)
-    if once > saved:  # more than all that comes back from run to run
-        name = next(i["title"] for i in found if not i["saved_ns"] and i["alone_ns"] == once)
-        text += f", {lower_first(name)} {show(once, 'ns')} once per run"
     # of several devices the time and its share are of all of them together, as is the time before
     many = " of it" if len(doc["frame"]["timeline"] or ()) > 1 else ""
     share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
+    if is_first_once(first):
+        once = show(first["alone_ns"] or 0.0, "ns")
+        return (
+            f"{text}. Start with {lower_first(first['title'])}: {once} once per run. ~{share} recoverable in the rest."
+        )
     if is_insignificant(first):
         return f"{text}. Nothing significant to fix; small items: {share}."
     if limited:

@@ -10,6 +10,7 @@ from typing import TypedDict
 from triage.document.bundle import Bundle
 from triage.document.entries import LimiterEntry
 from triage.document.headline import counted, headline
+from triage.document.limit_readings import LimitReading, limit_readings
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.missing_counters import CollectEntry, missing_counters
 from triage.document.time_shares import (
@@ -62,6 +63,7 @@ class Summary(TypedDict):
     timeline: TimelineEntry | None
     dark: UndiagnosedEntry | None
     finished: AtLimitEntry
+    limit_readings: list[LimitReading]
     collect_all: str | None
     unlisted: int
     untimed: bool
@@ -99,6 +101,7 @@ def summarise(b: Bundle) -> Summary:
         "timeline": timeline(frame, (above,)),
         "dark": dark,
         "finished": time_at_limit(doc),
+        "limit_readings": limit_readings(doc, b.item),
         "collect_all": frame["collect_all"],
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,

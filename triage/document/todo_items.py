@@ -66,5 +66,10 @@ def is_accepted(item: ItemEntry) -> bool:
 
 
 def is_insignificant(c: TodoItem) -> bool:
-    """True if an item saves too little to be listed first."""
-    return c["share"] is not None and c["share"] < MIN_FIRST_SHARE
+    """True if an item saves too little to be listed first, and is not what the capture mostly shows."""
+    return c["share"] is not None and c["share"] < MIN_FIRST_SHARE and not is_first_once(c)
+
+
+def is_first_once(c: ItemEntry) -> bool:
+    """True if an item passes once per run, and takes more time than all others save."""
+    return c["rank"] == 1 and not c["saved_ns"] and bool(c["alone_ns"])

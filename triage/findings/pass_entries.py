@@ -35,6 +35,7 @@ COUNTS = {
     "read_bytes": "vram.bytes_read",
     "written_bytes": "vram.bytes_written",
 }
+INTERFACE = {"vram.bytes_read": "gti.bytes_read", "vram.bytes_written": "gti.bytes_written"}
 
 
 def entries(d: Diagnosis) -> list[PassEntry]:
@@ -69,7 +70,7 @@ class _Columns:
     def read(cls, capture: Capture) -> _Columns:
         view = View(capture)
         return cls(
-            {name: column(view, metric) for name, metric in COUNTS.items()},
+            {name: _counted(view, metric) for name, metric in COUNTS.items()},
             column(view, "target.pixels"),
             column(view, "target.pixel_bytes"),
             column(view, "prims.drawn"),
@@ -77,6 +78,12 @@ class _Columns:
             np.nan_to_num(capture.self_ns),
             capture.leaf,
         )
+
+
+def _counted(view: View, metric: str) -> Floats:
+    """A count of every workload; bytes over Intel's memory interface where those of the memory were not counted."""
+    values = column(view, metric)
+    return np.where(np.isnan(values), column(view, INTERFACE[metric]), values) if metric in INTERFACE else values
 
 
 def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Account) -> PassEntry:

@@ -21,10 +21,12 @@ from triage.findings.cause_chains import Causes
 from triage.findings.evidence import at, holding_checks
 from triage.findings.finding_types import Finding
 from triage.findings.identity import fingerprint, identity
+from triage.findings.language_advice import can_express
 from triage.findings.locations import locations
 from triage.findings.origins import Origins
 from triage.findings.text_fields import NOT_MEASURED, sentence
 from triage.findings.wait_evidence import evidence
+from triage.ground.kernel_owners import language_of
 from triage.ground.limiters import CLASSES, less_sure, level
 from triage.ground.terminology import localize, names_of, speaking
 from triage.inference.evaluate import Lookup
@@ -172,7 +174,8 @@ class _Maker:
             for a in rule.advice
             if suits(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
-        return [(a, text) for a, text in out if NOT_MEASURED not in text]
+        language = here.get("api", "") if here.get("work") != "graphics" else ""
+        return [(a, text) for a, text in out if NOT_MEASURED not in text and can_express(language, text)]
 
     def _row(self, entry: FindingEntry, workload: int) -> finding_rows.Row:
         """The finding under finding_rows.COLUMNS."""
@@ -200,10 +203,11 @@ class _Maker:
         ]
 
     def _here(self, workload: int) -> Mapping[str, str]:
-        """Facts that choose advice: those of the capture, and how this pass draws."""
+        """Facts that choose advice: those of the capture, how this pass draws, and what this kernel was written in."""
         capture = self.part.capture
         drawing = "" if workload < 0 else layer(str(capture.paths[workload]), str(capture.names[workload]))
-        return {**self.here, "layer": drawing} if drawing else self.here
+        language = "" if workload < 0 else language_of(str(capture.names[workload]))
+        return {**self.here, **({"layer": drawing} if drawing else {}), **({"api": language} if language else {})}
 
     def _gain(self, rule: Rule, f: Firings, k: int) -> GainEntry | None:
         likely = float(f.likely[k])

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item
 from triage.diagnosis.ranking import untimed_share
+from triage.diagnosis.shared_savings import shared
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
@@ -18,16 +19,17 @@ from triage.findings.cause_chains import Causes
 from triage.findings.distinct_advice import distinct
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
+from triage.findings.language_advice import can_express, language_advice
 from triage.findings.owner_advice import owner_advice
-from triage.ground.kernel_owners import is_triton, owner_of
+from triage.ground.kernel_owners import language_of, owner_of
 from triage.ground.limiters import level
 from triage.ground.terminology import localize
+from triage.ground.units import show
 from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
-# of causes without advice of their own for Triton
-TRITON = ["Autotune num_warps, num_stages and BLOCK sizes (triton.autotune over triton.Config)."]
+MIN_SHARED = 0.05  # heuristic: of an item's saving; time that it shares with others and that is named
 MAX_NAME = 40  # characters of a workload's name in a sentence
 Scope: TypeAlias = tuple[
     str, list[int], list[ItemEntry]
@@ -75,9 +77,14 @@ def _entry(
     worst = "" if item.whole else str(d.parts[first].capture.names[w])
     owner, theirs = owner_of(worst), owner_advice(worst)
     view = d.parts[finding.part].view
-    if worst and is_triton(worst, (place["file"] for place in f["locations"])):
-        theirs = [*theirs[:1], *(_triton(cause, view) or TRITON)]
-    advice = theirs or distinct((*f["advice"], *general(cause, view)))
+    language = language_of(worst, (place["file"] for place in f["locations"])) if worst else ""
+    own = in_words_of(language, cause, view)
+    if language == "triton":
+        theirs = [*theirs[:1], *(own or language_advice(language, ""))]
+    elif language:
+        theirs = [] if owner is not None and owner.owner == "own" else own or language_advice(language, "")
+    rest = [] if own else language_advice(language, "")
+    advice = theirs or distinct((*own, *f["advice"], *general(cause, view, language), *rest))
     mine = set(item.workloads)
     return {
         "rank": rank,
@@ -85,7 +92,7 @@ def _entry(
         "title": localize(cause.title),
         "verdict_class": VERDICT_CLASSES[SUSPECT if d.cause_index.is_suspect[item.rule] else FIX],
         "level": level(
-            item.fraction * alike if share is None else share,
+            item.fraction * alike if share is None or (rank == 1 and not item.saved_ns) else share,
             f["confidence"],
             f["gain"]["of"] if f["gain"] else "workload",
         ),
@@ -102,7 +109,7 @@ def _entry(
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
         "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
-        "message": _of_one(worst, item, d) + f["message"] + _after(item, d),
+        "message": _of_one(worst, item, d) + f["message"] + _after(item, d) + _shared(item, d),
         "action": advice[0] if advice else localize(cause.meaning),
         "advice": advice,
         "code": [] if theirs else f["code"],
@@ -124,6 +131,16 @@ def _after(item: Item, d: Diagnosis) -> str:
     return f" Void once “{title}” is fixed, which changes the same kernels."
 
 
+def _shared(item: Item, d: Diagnosis) -> str:
+    """` Shares 356 ms with “Unfused attention” while one worker loads; 5 workers save both.`"""
+    found = shared(item, d.items, d.parts, d.cause_index)
+    if found is None or found.cause < 0 or found.shared_ns < MIN_SHARED * item.saved_ns:
+        return ""
+    title = localize(d.book.cause(d.cause_index.names[found.cause]).title)
+    time = show(found.shared_ns, "ns")
+    return f" Shares {time} with “{title}” while one worker loads; {found.workers:,} workers save both."
+
+
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
     """`NAME: ` before a sentence that holds for the worst of several workloads of different names, or captures."""
     whole = {p for p, w in item.workloads if w < 0}
@@ -135,12 +152,18 @@ def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
     return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""
 
 
-def _triton(cause: Cause, view: View) -> list[str]:
-    """Advice of a cause in Triton's words, which no CUDA kernel gets."""
-    facts = gpu_facts(view) | {"api": "triton"}
-    return [localize(a.text) for a in cause.advice if "api" in a.where and holds(a.where, facts)]
+def in_words_of(language: str, cause: Cause, view: View) -> list[str]:
+    """Advice of a cause in the words of a language, which no CUDA kernel gets; [] without a language."""
+    facts = gpu_facts(view) | {"api": language}
+    found = [localize(a.text) for a in cause.advice if language and "api" in a.where and holds(a.where, facts)]
+    return found or language_advice(language, cause.id)
 
 
-def general(cause: Cause, view: View) -> list[str]:
-    """Advice of a cause for the GPU and API of the capture, general advice first."""
-    return [localize(a.text) for a in cause.advice if holds(a.where, gpu_facts(view))]
+def general(cause: Cause, view: View, language: str = "") -> list[str]:
+    """Advice of a cause for the GPU and API of the capture, or the language of a kernel; general advice first."""
+    facts = gpu_facts(view) | ({"api": language} if language else {})
+    return [
+        localize(a.text)
+        for a in cause.advice
+        if holds(a.where, facts) and ("api" in a.where or can_express(language, a.text))
+    ]

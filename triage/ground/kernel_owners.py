@@ -107,6 +107,12 @@ def _read(kernel: str) -> tuple[str, str]:
     return whole, whole.partition("<")[0]
 
 
+def language_of(kernel: str, files: Iterable[str | None] = ()) -> str:
+    """What a kernel was written in, where CUDA's and HIP's words are of no use to its author; "" elsewhere."""
+    owner = owner_of(kernel)
+    return "triton" if is_triton(kernel, files) else owner.language if owner is not None else ""
+
+
 def is_triton(kernel: str, files: Iterable[str | None]) -> bool:
     """True for kernels that Triton compiled: by their name, or the user's own with source lines in Python files.
 

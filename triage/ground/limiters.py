@@ -45,7 +45,7 @@ LIMITERS = (
         f"SM and memory sides both high, within {points(CLUSTER)}",
     ),
     Limiter(
-        "latency", "latency", "latency", f"latency-bound: no unit above {_LOW}", "latency-bound",
+        "latency", "latency", "latency", f"latency-bound: no measured unit above {_LOW}", "latency-bound",
         f"no unit reaches {_LOW} of peak",
     ),
     Limiter(

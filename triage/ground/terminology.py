@@ -41,6 +41,11 @@ class Voice:
         """Several, as a title begins."""
         return f"{self.item.capitalize()}s"
 
+    @property
+    def whole(self) -> str:
+        """All of a capture: only one of markers is a frame."""
+        return "frame" if self.item == "marker" else "capture"
+
 
 # of the report that is being written: sentences are made in many places, which are handed one entry at a time
 _voice: ContextVar[Voice] = ContextVar("voice", default=Voice())  # noqa: B039  frozen

@@ -11,6 +11,7 @@ two ways is refused, never guessed.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
@@ -112,6 +113,7 @@ _EU = re.compile(
     r"[+-]?(?:\d{1,3}(?:\.\d{3})+,\d*|\d{1,3}(?:\.\d{3}){2,}|\d*,\d{0,2}|\d*,\d{4,}|0+,\d+|\d{4,},\d+|,\d+"
     r"|\d*,\d*[eE][+-]?\d+)\Z"
 )
+_UNIT_LETTERS = string.ascii_letters + "%µμ/"
 
 
 def evidence(texts: Iterable[str]) -> tuple[str, str, str]:
@@ -120,7 +122,7 @@ def evidence(texts: Iterable[str]) -> tuple[str, str, str]:
     for text in texts:
         if us and "," not in text and text.count(".") < 2:  # a point more: the style is known
             continue
-        t = text.strip().rstrip("%").strip()
+        t = text.strip().rstrip(_UNIT_LETTERS).strip()
         if not t or _PLAIN.match(t):
             continue
         if not us and _US.match(t):
@@ -217,6 +219,12 @@ def parse_glued(text: str, style: Style = "us") -> tuple[float | None, str]:
     if m := _GLUED.match(t):
         return parse(m[1], style), m[2]
     return parse(t, style), ""
+
+
+def glued(text: str) -> str:
+    """The unit text glued to a number (`12.052ms` -> `ms`), "" where there is none."""
+    m = _GLUED.match(text)
+    return m[2] if m else ""
 
 
 _SCALES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))

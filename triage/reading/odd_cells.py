@@ -31,6 +31,7 @@ STAMP = 12  # digits of a time that no clock shows twice by chance
 SORTED, FALLS = 40, 4  # columns that are in order by no chance; places out of order that two exchanged names make
 NUMBERED, STEPS = 2, 5  # columns in which rows are numbered, and steps that make one of another size odd
 WHOLE = 16  # whole numbers in a column, beside which a fraction is odd
+ROW_DIGITS = 7  # of a number of a row
 FEWEST = 3  # rows that a column needs before its being all different is no chance
 _NAMELESS = re.compile(
     r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
@@ -51,23 +52,33 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
 
     blocks: the tables of each of its files.
     """
-    declared: Collection[str] = getattr(module, "MAY_LACK", ())
-    may_lack = declared if isinstance(declared, dict) else dict.fromkeys(declared, "")
-    found = [one for n, some in blocks.items() for one in _file(table, n, some, may_lack)]
+    found = [one for n, some in blocks.items() for one in _file(module, table, n, some)]
     sentence = " ".join(q.message for q in table.quality) if found else ""
     return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", sentence)][
         :MAX_REMARKS
     ]
 
 
-def _file(table: Table, n: int, blocks: Sequence[Block], declared: Mapping[str, str]) -> Iterator[_Found]:
+def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block]) -> Iterator[_Found]:
     name = "" if len(table.files) == 1 else f" of {table.files[n].name}"
+    lacks: Collection[str] = getattr(module, "MAY_LACK", ())
+    declared = lacks if isinstance(lacks, dict) else dict.fromkeys(lacks, "")
+    decimals: Collection[str] = getattr(module, "DECIMALS", ())
+    together: Collection[str] = getattr(module, "TOGETHER", ())
     for block in blocks:
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
-        found = _cells(block, _known(table, n, block), may_lack, "E+" in table.files[n].head_text)
-        digits = ((block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block))
-        for line, check, what in (*found, *digits, *_twice(block), *_jump(block), *_sum(block)):
+        columns = list(zip(*block.rows, strict=True))
+        found = _cells(block, columns, _known(table, n, block), may_lack, "E+" in table.files[n].head_text)
+        digits = ((block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block, columns, decimals))
+        for line, check, what in (
+            *found,
+            *digits,
+            *_apart(block, columns, together),
+            *_twice(block),
+            *_jump(block, columns),
+            *_sum(block),
+        ):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
 
@@ -83,7 +94,9 @@ def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
     }
 
 
-def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str], exponents: bool) -> Iterator[_Found]:
+def _cells(
+    block: Block, columns: Sequence[Column], known: dict[int, list[float]], may_lack: Collection[str], exponents: bool
+) -> Iterator[_Found]:
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
@@ -93,7 +106,7 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
     figures, sparse = dict(known), dict[int, list[float]]()
     most = max(1, int(FEW * len(block.rows)))
     broken = not ERRORS.isdisjoint(itertools.chain.from_iterable(block.rows))
-    for at, column in enumerate(zip(*block.rows, strict=True)):
+    for at, column in enumerate(columns):
         if broken and not ERRORS.isdisjoint(column):
             i = next(i for i, c in enumerate(column) if c in ERRORS)
             yield block.lines[i], "odd-cell", f": {block.title(at)[:60]!r} is {column[i]!r}, an error of a spreadsheet"
@@ -119,12 +132,8 @@ def _cells(block: Block, known: dict[int, list[float]], may_lack: Collection[str
             empty = [i for i, c in enumerate(column) if c in BLANK]
             for i in empty if len(empty) <= most and title and title not in may_lack else ():
                 gaps.setdefault(i, []).append(at)
-            if title and title not in may_lack and _merged(column):
-                yield (
-                    block.lines[empty[0]],
-                    "empty-cell",
-                    f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells",
-                )
+            if title and title not in may_lack and (what := _emptied(title, column, empty)):
+                yield block.lines[empty[0]], "empty-cell", what
             elif 2 * len(empty) <= len(column) and title:  # a name may be empty, but not a number
                 if (found := _floats(["nan" if c in BLANK else c for c in column])) is None:
                     yield from (f for f in _text(block, title, column, most) if "among texts" in f[2])
@@ -164,15 +173,18 @@ def _rounded(column: Column) -> int:
     return i if 2 * len(others) > len(column) and all(c.isdigit() for c in others) else -1
 
 
-def _merged(column: Column) -> bool:
-    """Of equal texts one below the other, is only the first left?"""
+def _emptied(title: str, column: Column, empty: Sequence[int]) -> str:
+    """How a column lost cells: all of them, or of equal texts one below the other all but the first; "" for neither."""
     left = [c for c in column if c not in BLANK]
-    return (
-        len(column) - len(left) > 1
+    if not left and len(column) > 1 and "__" not in title:  # a GPU may lack a counter
+        return f": {title[:60]!r} is empty in all {len(column)} rows: lost, or not measured"
+    merged = (
+        len(empty) > 1
         and len(left) > len(set(left)) > 1
         and not any(itertools.starmap(operator.eq, itertools.pairwise(left)))
         and left[0][0].isalpha()
     )
+    return f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells" if merged else ""
 
 
 def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
@@ -180,6 +192,17 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
     for i, columns in gaps.items():
         if len(columns) == 1:
             yield block.lines[i], "empty-cell", f": {block.title(columns[0])[:60]!r} is empty{others}"
+
+
+def _apart(block: Block, columns: Sequence[Column], together: Collection[str]) -> Iterator[_Found]:
+    """The first row in which a tool that fills some columns together left one of them empty."""
+    at = [k for k in range(len(columns)) if block.title(k) in together] if together else []
+    for line, cells in zip(block.lines, zip(*(columns[k] for k in at), strict=True), strict=False):
+        empty = [k for k, c in zip(at, cells, strict=True) if c in BLANK]
+        if 0 < len(empty) < len(at):
+            filled = next(k for k in at if k not in empty)
+            yield line, "empty-cell", f": {block.title(empty[0])!r} is empty, {block.title(filled)!r} is not"
+            return
 
 
 def _floats(column: Sequence[str]) -> list[float] | None:
@@ -234,9 +257,9 @@ def _twice(block: Block) -> Iterator[_Found]:
         )
 
 
-def _jump(block: Block) -> Iterator[_Found]:
+def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
     """A column in which each row, or each record of several rows, has the next number, but for one place."""
-    for at, column in enumerate(itertools.islice(zip(*block.rows, strict=True), NUMBERED)):
+    for at, column in enumerate(columns[:NUMBERED]):
         if not all(c.isdigit() and len(c) < STAMP for c in (column[0], column[-1])) or not all(
             map(str.isdigit, column)
         ):
@@ -258,7 +281,7 @@ def _numbered(block: Block, again: int) -> bool:
 def _heads(block: Block) -> Iterator[_Found]:
     """Columns that have lost their name, or got an invisible one: their cells have found no reader.
 
-    A first column of figures without a name is the row numbers of a data frame.
+    A first column of short numbers without a name is the row numbers of a data frame.
     """
     titles = [h.strip() for h in block.head]
     if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
@@ -270,7 +293,7 @@ def _heads(block: Block) -> Iterator[_Found]:
         first = next((row[at] for row in block.rows if at < len(row) and row[at] not in BLANK), "")
         if not title:  # the last column of some tools is text without a name
             figure = NUMBER.fullmatch(first) is not None
-            lost = figure if at == len(titles) - 1 else at > 0 or not figure
+            lost = figure if at == len(titles) - 1 else at > 0 or not figure or len(first) > ROW_DIGITS
         if lost and first:
             message = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
             yield 0, "lost-header", message

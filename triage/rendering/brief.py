@@ -89,7 +89,7 @@ def _head(b: Bundle) -> Iterator[str]:
     yield f"total: {phrases.time(frame['duration_ns'])} in {counted(b.view, b.item)}"
     if verdicts := phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
-    for text in (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"])):
+    for text in (timeline_phrases.steps(frame["steps"], frame["duration_ns"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
     yield from timeline(frame["timeline"] or {})
@@ -103,7 +103,7 @@ def _head(b: Bundle) -> Iterator[str]:
 
 def _item(i: ItemEntry) -> str:
     """`1. bus-traffic ~28.3 ms (suspected, medium confidence)`."""
-    saved = phrases.saving(i["saved_ns"], i["fraction"])
+    saved = phrases.item_saving(i)
     suspected = "suspected, " if i["verdict_class"] == "suspect" else ""
     return f"{i['rank']}. {i['cause']} ~{saved} ({suspected}{i['confidence']} confidence)"
 
@@ -116,7 +116,7 @@ def _whole(b: Bundle) -> Iterator[str]:
         if mine:
             yield f"\n== whole capture, {head}"
         for i in mine:
-            saved = phrases.saving(i["saved_ns"], i["fraction"])
+            saved = phrases.item_saving(i)
             yield (
                 f"{i['rank']}. {i['cause']} ({i['rule']}, {i['confidence']} confidence), saves ~{saved}, "
                 f"{phrases.range_(i['low_ns'], i['bound_ns'])}: {clean(i['message'])}"

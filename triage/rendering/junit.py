@@ -12,6 +12,7 @@ from triage.document.entries import FindingEntry, ItemEntry
 from triage.document.todo_items import is_accepted, item_title
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
+from triage.ground.terminology import voice
 from triage.rendering import phrases
 from triage.rendering.escape import short
 from triage.rendering.findings_csv import Write
@@ -41,7 +42,9 @@ def junit(b: Bundle, write: Write, fail_on: str = "") -> None:
             for w, name in zip(mine, _names(mine), strict=True)
         ]
         if found := by.get(f"{prefix}frame"):
-            whole = _Work(f"{prefix}frame", "frame", "", None, None, "Findings about the whole frame.", "", [])
+            whole = _Work(
+                f"{prefix}frame", "frame", "", None, None, f"Findings about the whole {voice().whole}.", "", []
+            )
             wide = [i for i in bad.values() if whole.id in i["workloads"]]
             cases.append(_case(whole, "frame", found, wide))
         if number == 0:

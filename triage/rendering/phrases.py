@@ -13,10 +13,12 @@ from triage.document.entries import (
     CellEntry,
     EvidenceEntry,
     FindingEntry,
+    ItemEntry,
     SourceEntry,
     UnitEntry,
     WorkloadEntry,
 )
+from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry, needed
@@ -58,8 +60,7 @@ def recoverable(s: Summary) -> str:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    spread = range_(r["low"]["ns"], r["bound"]["ns"])
-    return f"{time(r['likely']['ns'])} ({percent(r['likely']['share'])}), {spread}"
+    return f"{time(r['likely']['ns'])} ({percent(r['likely']['share'])}), {range_(r['low']['ns'], r['bound']['ns'])}"
 
 
 def range_(low: float | None, bound: float | None) -> str:
@@ -92,9 +93,9 @@ def unjudged(s: Summary) -> str:
     if u is None:
         return ""
     what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
-    what += ", counters missing." if u["collect"] else "." if u["top"] else f", {_BY_TIMES}."
+    what += ", counters missing." if u["collect"] else "" if u["top"] else f", {_BY_TIMES}."
     if u["top"] and (pressed(u["top"]) or not u["collect"]):
-        what += f" {_busiest(u['top'])}."
+        what += f"{'' if u['collect'] else ','} {_busiest(u['top'], u['names'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
@@ -103,11 +104,12 @@ def level(top: UnitEntry) -> str:
     return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
 
 
-def _busiest(top: UnitEntry) -> str:
-    """`DRAM at 92 % of peak: only fewer bytes help; ...`: what is known of a unit whose needed work is not."""
+def _busiest(top: UnitEntry, names: Sequence[str]) -> str:
+    """`Foliage: TEX at 66 % of peak; ...`: what is known of the busiest unit of the longest one, which is named beside others."""
+    name = f"{short(names[0], 40)}: " if len(names) > 1 else ""
     if not pressed(top):
-        return f"no unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+        return f"{name}no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
+    known, of_dram = f"{name}{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; how many it needs is unknown"
     if of_dram >= HIGH:
@@ -129,7 +131,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = "deciding counters not collected" if u["collect"] else _BY_TIMES
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
-            why = _busiest(u["top"])
+            why = _busiest(u["top"], u["names"])
         sentences.append(f"{names}{ns}: {why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
@@ -153,11 +155,12 @@ def undiagnosed(dark: UndiagnosedEntry) -> str:
     if dark["uncovered_ns"] == dark["ns"]:
         reason = f" {outside}"
     elif dark["count"] and not reason:
-        more = f" + {dark['count'] - 1:,} more" if dark["count"] > 1 else ""
-        why = "counters not collected" if dark["collect"] else _BY_TIMES
-        if (top := dark["top"]) and (pressed(top) or not dark["collect"]):
-            why = f"{level(top)}, {needed(top)} unknown" if pressed(top) else f"no unit above {number(top['pct'], '%')}"
-        reason = f": {short(dark['names'][0], 24)}{more}, {why}"
+        name, more = short(dark["names"][0], 24), and_more(dark["count"] - 1)
+        reason = f": {name}{more}, {'counters not collected' if dark['collect'] else _BY_TIMES}"
+        if (top := dark["top"]) and pressed(top):
+            reason = f": {name} ({level(top)}, {needed(top)} unknown){more}"
+        elif top and not dark["collect"]:
+            reason = f": {name} (no measured unit above {number(top['pct'], '%')}){more}"
     return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
 
 
@@ -170,8 +173,7 @@ def shares(c: TodoItem) -> str:
     """`293 µs on its own; 19.5 µs of it is already counted in items above.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
-    counted = time(c["alone_ns"] - c["saved_ns"])
-    return f"{time(c['alone_ns'])} on its own; {counted} of it is already counted in items above."
+    return f"{time(c['alone_ns'])} on its own; {time(c['alone_ns'] - c['saved_ns'])} of it is already counted in items above."
 
 
 def limiters(s: Summary, most: int = 9) -> str:
@@ -185,9 +187,8 @@ def cause(c: TodoItem, brief: bool = False) -> str:
     where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
-    text = where if brief else f"{where}, {time(c['saved_ns'])}"
-    if c["share"] and not brief:
-        text += f" ({percent(c['share'])})"
+    share = f" ({percent(c['share'])})" if c["share"] else ""
+    text = where if brief else f"{where}, {item_saving(c)}{share}"
     if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} on its own"
     return text
@@ -257,7 +258,7 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = "frame" if voice().item == "marker" else "capture"
+    whole = voice().whole
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
         share = f"{percent(g['fraction'])} of {whole}"
@@ -280,6 +281,12 @@ def saves(f: FindingEntry) -> str:
 def saving(ns: float | None, fraction: float | None) -> str:
     """A time where it is known, else the fraction."""
     return time(ns) if ns is not None else percent(fraction)
+
+
+def item_saving(c: ItemEntry) -> str:
+    """What an item saves; `982 ms once` of time that passes once per run."""
+    once = not c["saved_ns"] and c["alone_ns"]
+    return f"{time(c['alone_ns'])} once" if once else saving(c["saved_ns"], c["fraction"])
 
 
 def back(m: MarkerRow) -> str:
@@ -390,6 +397,6 @@ def sol(w: WorkloadEntry, most: int = 3) -> str:
     return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else f'{x:.0f}'} %" for u, x in units) or "not measured"
 
 
-def path(w: WorkloadEntry, long: int = 80) -> str:
+def path(w: WorkloadEntry | LimitReading, long: int = 80) -> str:
     """Levels and name; of those that do not fit, the nearest."""
     return nearest(w["path"], w["name"], long)

@@ -54,6 +54,6 @@ def sentence(item: ItemEntry) -> str:
     names = [n for n in dict.fromkeys(item["names"]) if n != "frame"]
     where = f": {names[0]}" if names else ""
     more = f" + {item['workload_count'] - 1:,} more" if names and item["workload_count"] > 1 else ""
-    saving = phrases.saving(item["saved_ns"], item["fraction"])
+    saving = phrases.item_saving(item)
     share = f" ({percent(item['share'])})" if item["share"] else ""
     return clean(f"{item_title(item)}{where}{more}, saves {saving}{share}. {item['message']} {item['action']}")

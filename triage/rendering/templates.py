@@ -186,6 +186,7 @@ class Phrases:
     where = staticmethod(phrases.where)
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
+    item_saving = staticmethod(phrases.item_saving)
     pressed = staticmethod(phrases.pressed)
     unit = staticmethod(localize)
     needed = staticmethod(needed)

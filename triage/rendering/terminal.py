@@ -35,8 +35,6 @@ MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
 MIN_LIMITER_SHARE = 0.01
 LABEL = len(HEADS.not_diagnosed)  # width of the labels beside the bars
-PRIORITY = len(" critical priority")
-STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
 
 
 def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, color: bool = False) -> None:
@@ -66,11 +64,6 @@ def terminal(b: Bundle, write: Write, *, full: bool = False, width: int = 80, co
         write(line.rstrip(" ") + "\n")
 
 
-def _priority(level: str) -> tuple[str, str]:
-    """`medium priority`, in a column of its own, with its style."""
-    return f"{level} priority".rjust(PRIORITY), STYLES[level]
-
-
 class _Page:
     def __init__(self, console: Console, doc: Result, s: Summary, wide: int, full: bool, listed: int) -> None:
         self.console, self.doc, self.s, self.wide, self.full, self.listed = console, doc, s, wide, full, listed
@@ -81,6 +74,7 @@ class _Page:
         self.head()
         self.budgets()
         self.todo()
+        self.limits()
         if not self.full:
             self.collect()
         self.timeline()
@@ -149,13 +143,14 @@ class _Page:
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
-        if self.s["duration_ns"]:
+        several = self.doc["frame"]["workloads"] > 1
+        if self.s["duration_ns"] and (several or len(self.s["causes"]) > 1):
             bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
             grid.add_row(HEADS.time, bar)
             grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
-        # a bar of "unknown", or of next to nothing, repeats the line above
-        if any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
+        # a bar of "unknown", or of next to nothing, repeats the line above; of one workload, the table below
+        if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
         self.console.print(grid)
@@ -177,11 +172,13 @@ class _Page:
             top = f" (top {len(shown)})" if shown and len(shown) < len(self.s["causes"]) else ""
             self.title(f"{HEADS.to_do}{top}")
         for n, c in enumerate(shown, 1):
-            back = phrases.saving(c["saved_ns"], c["fraction"])
-            room = self.wide - 5 - len(back) - 1 - PRIORITY
+            back = phrases.item_saving(c)
+            room = self.wide - 5 - len(back) - 1 - terminal_bars.PRIORITY
             cause = f" ({c['cause']})" if self.full else ""
             title, *more = textwrap.wrap(clean(c["title"] + cause), room) or [""]
-            line = Text.assemble(f"{n:>2}  ", (title.ljust(room), "bold"), f" {back} ", _priority(c["level"]))
+            line = Text.assemble(
+                f"{n:>2}  ", (title.ljust(room), "bold"), f" {back} ", terminal_bars.priority(c["level"])
+            )
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)
@@ -201,6 +198,16 @@ class _Page:
             small = "small " if self.s["small"] else ""
             sum_ = f" ({phrases.time(ns)})" if ns else ""
             self.say(f"{plural(len(rest), f'more {small}item')}{sum_}: --full", "bright_black", 4)
+
+    def limits(self) -> None:
+        """What the longest markers at a hardware limit do, at which rate, and how they do less."""
+        for n, r in enumerate(self.s["limit_readings"]):
+            if not n:
+                self.title(HEADS.at_limit)
+            self.say(short(clean(" / ".join([*r["path"][-1:], r["name"]])), self.wide - 4), "bold", 4)
+            self.say(clean(r["text"]), indent=4)
+            if r["advice"]:
+                self._labelled(HEADS.attempt, clean(r["advice"][0]), "green")
 
     def _line(self, item: TodoItem) -> LocationEntry | None:
         """The source line with the largest part of an item; None where its findings have none."""
@@ -241,7 +248,7 @@ class _Page:
                 2,
             )
         for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"]),
+            timeline_phrases.steps(self.doc["frame"]["steps"], self.doc["frame"]["duration_ns"]),
             timeline_phrases.ranks(self.doc["frame"]["ranks"]),
         ):
             if line:
@@ -339,22 +346,21 @@ class _Page:
             self.console.print()
             back = phrases.saves(f)
             left = f"{f['rank']:>2}  {f['rule']}  "
-            room = self.wide - len(left) - len(back) - 2 - PRIORITY
-            who = short(self.names.get(f["workload"], "frame"), room)
+            room = self.wide - len(left) - len(back) - 2 - terminal_bars.PRIORITY
+            who = short(self.names.get(f["workload"], voice().whole), room)
             self.console.print(
                 Text.assemble(
                     left,
                     # by cells, not characters: 漢 takes two of them, and ljust would push the saving off the line
                     (who + " " * max(0, room - Text(who).cell_len), "bold"),
                     f" {back} ",
-                    _priority(f["level"]),
+                    terminal_bars.priority(f["level"]),
                 )
             )
             self.say(clean(f["message"]), indent=4)
             for e in f["evidence"]:
                 self.say(f"• {phrases.check(e)}", indent=4)
-                # wrapped, never cut: a cell is found by its line and column
-                self.say(phrases.origin_of(e), "bright_black", 6)
+                self.say(phrases.origin_of(e), "bright_black", 6)  # wrapped, never cut: line and column find a cell
             for place in f["locations"] if self.full else f["locations"][:1]:
                 where = code_places.in_full(place) if self.full else code_places.location(place)
                 self.say(f"@ {where}", "yellow", 4)

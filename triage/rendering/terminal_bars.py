@@ -40,6 +40,14 @@ VERDICT_LOOKS = {
     IDLE: ("·", "bright_black"),
 }
 
+PRIORITY = len(" critical priority")
+STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", "info": "bright_black"}
+
+
+def priority(level: str) -> tuple[str, str]:
+    """`medium priority`, in a column of its own, with its style."""
+    return f"{level} priority".rjust(PRIORITY), STYLES[level]
+
 
 def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
     """The total time as one bar, and its legend: to-do items by number, at hardware limit, no saving, not diagnosed."""

@@ -13,8 +13,25 @@ FACTS = {
     "layer": ("opaque", "blended"),
     # what ran the program: advice is chosen by it, rules never are
     "framework": ("pytorch", "xla", "vllm", "sglang"),
-    # triton: of a kernel that Triton compiled, by its name or its source lines; rules never are chosen by it
-    "api": ("cuda", "hip", "sycl", "triton", "opencl", "d3d11", "d3d12", "vulkan", "opengl", "metal"),
+    # triton to cupy: what a kernel was written in, by its name or its source lines; rules never are chosen by it
+    "api": (
+        "cuda",
+        "hip",
+        "sycl",
+        "opencl",
+        "triton",
+        "numba",
+        "julia",
+        "kokkos",
+        "directives",
+        "taichi",
+        "cupy",
+        "d3d11",
+        "d3d12",
+        "vulkan",
+        "opengl",
+        "metal",
+    ),
 }
 SINCE = "since"  # first architecture that has it: sm_80, gfx90a
 KEYS = (*FACTS, SINCE)

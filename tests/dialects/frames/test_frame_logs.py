@@ -192,6 +192,11 @@ def test_one_sentence_says_which_side_sets_the_frame_rate(
             '<?xml version="1.0"?>\n<trace-query-result>\n<node xpath="x"><schema name="metal-gpu-intervals">\n',
             "Instruments",
         ),
+        ('[\n{\n\t"period": {\n\t\t"duration": 16.488,\n\t\t"unit": "ms"\n\t},\n', "intel_gpu_top"),
+        (" (Type)   Total Time, Call Count, Avg. Time per Call, %Total Time in Kernels\n- axpby\n", "Kokkos"),
+        ("Path         Host Time GPU Time GPU %\nmain             0.210    0.100  47.6\n", "Caliper"),
+        ("%Time    Exclusive    Inclusive       #Call      #Subrs  Inclusive Name\n", "TAU"),
+        ("|----|\n|      REAL-CLOCK TIMER (I.E. WALL-CLOCK TIMER)      |\n|----|\n", "ROCm Systems Profiler"),
     ],
 )
 def test_logs_without_gpu_work_are_named(head: str, tool: str) -> None:

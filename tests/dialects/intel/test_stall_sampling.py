@@ -25,7 +25,7 @@ def samples(folder: Path, times: bool) -> Path:
             lines.append(f'"{name}",{ip},{active},0,{",".join(map(str, rest))},')
     (at := folder / "out.metrics.4711.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     if times:
-        rows = [f'"{n}", 10, {1000000 * (i + 1)}, 25.0, 100000, 90000, 110000' for i, n in enumerate(KERNELS)]
+        rows = [f'"{n}", 10, {i}000000, {i}0.0, {i}00000, {i}00000, {i}00000' for i, n in enumerate(KERNELS, 1)]
         text = "=== Device Timing Summary ===\n\nKernel, Calls, Time (ns), Time (%), Average (ns), Min (ns), Max (ns)\n"
         (folder / "out.4711.csv").write_text(text + "\n".join(rows) + "\n", encoding="utf-8")
     return at

@@ -1,7 +1,8 @@
 """Kernels in which devices wait for each other: how long each waited for the last to come.
 
 All devices leave a collective at about the same time, so the device that came last runs it shortest; what the others
-take longer they waited. The n-th launch of a kernel on one device belongs to the n-th on the others.
+take longer they waited. The n-th launch of a kernel on one device belongs to the n-th on the others. On one device alone a
+few launches may take many times the median of their like: no link gets slower by that much, a rank comes late.
 """
 
 from __future__ import annotations
@@ -10,12 +11,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.trace_nouns import KERNEL, DeviceTimeline, Trace
 from triage.ground.kernel_names import is_collective
 
+# heuristics: a launch that takes 10 times the median of its like waited for a rank. Medians of a few us are of messages of a few
+# bytes, and where a fourth of the launches take that long, the messages differ and not the ranks
+LATE = 10
+MIN_MEDIAN_NS = 100_000
+MIN_LIKE = 5
+MAX_LATE_SHARE = 0.25
+
 
 def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:
-    """Fill in collective_ns and wait_ns of every device."""
+    """Fill in collective_ns, wait_ns and what took far longer than its like, of every device."""
     ops = trace.operations
     wanted = np.array([is_collective(n) for n in trace.names], dtype=bool)
     rows = np.flatnonzero((ops.kind == KERNEL) & wanted[ops.name]) if wanted.any() else np.zeros(0, dtype=np.int64)
@@ -25,7 +34,9 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:
     number = {key: i for i, (key, _) in enumerate(trace.devices)}
     length = ops.end - ops.start
     for d in devices:
-        d.collective_ns = int(length[rows[ops.device[rows] == number[d.key]]].sum())
+        mine = rows[ops.device[rows] == number[d.key]]
+        d.collective_ns = int(length[mine].sum())
+        _enter_late(trace, d, mine)
     for name in np.unique(ops.name[rows]).tolist():
         same = rows[ops.name[rows] == name]
         by_device = [(d, same[ops.device[same] == number[d.key]]) for d in devices]
@@ -37,3 +48,23 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:
         shortest = (ends - starts).min(axis=0)
         for (d, _), begun, ended in zip(by_device, starts, ends, strict=True):
             d.wait_ns += int(((ended - begun - shortest)[together]).sum())
+
+
+def _enter_late(trace: Trace, d: DeviceTimeline, rows: Indices) -> None:
+    """Fill in late_ns, late_calls and latest of a device; rows: its collectives. Like ones have a name, and a message where it is known."""
+    ops = trace.operations
+    length = ops.end[rows] - ops.start[rows]
+    size = np.array([m.bytes if (m := trace.messages.get(r)) else 0 for r in rows.tolist()], dtype=np.int64)
+    keys, like = np.unique(np.stack([ops.name[rows], size]), axis=1, return_inverse=True)
+    for n in range(keys.shape[1]):
+        mine = np.flatnonzero(like.ravel() == n)
+        median = float(np.median(length[mine]))
+        late = mine[length[mine] >= LATE * median]
+        if len(mine) < MIN_LIKE or median < MIN_MEDIAN_NS or not 0 < len(late) <= MAX_LATE_SHARE * len(mine):
+            continue
+        d.late_ns += int((length[late] - median).sum())
+        d.late_calls += len(late)
+        first = rows[late[np.argmax(length[late])]]
+        longest = int(ops.end[first] - ops.start[first])
+        if d.latest is None or longest > d.latest[1]:
+            d.latest = trace.names[int(ops.name[first])], longest, int(ops.start[first])

@@ -161,8 +161,10 @@ def _device(
         waited = np.minimum(blamed[HOST], gaps.loading)
         rows_of = np.flatnonzero(waited >= TRANSITION)
         made.loading_ns, made.batches = int(waited.sum()), len(rows_of)
-        made.loading_hidden_ns = int(
-            np.minimum(waited[rows_of], np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)).sum()
+        worked = np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)
+        made.loading_worked_ns, made.loading_hidden_ns = (
+            int(worked.sum()),
+            int(np.minimum(waited[rows_of], worked).sum()),
         )
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     optimizers.enter(made, trace, gaps, blamed)

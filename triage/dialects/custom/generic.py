@@ -17,11 +17,11 @@ from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.custom import frame_totals, host_rows, metric_tables, rows
+from triage.dialects.custom import column_units, frame_totals, host_rows, metric_tables, rows
 from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe
 from triage.dialects.custom.place import place
-from triage.dialects.custom.say import by_name, say, with_unit_row, worded
+from triage.dialects.custom.say import by_name, say, worded
 from triage.dialects.tables import device_name, kernel_sums, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
@@ -62,7 +62,7 @@ def read(source: Source, options: Options) -> Table:
     line, headers = wide_table.header(source)
     if not line:
         raise BadCapture(f"{source.path}: the file is empty", "export again")
-    headers, unit_row = with_unit_row(source, line, headers)
+    headers, unit_row = column_units.with_units(source, line, headers)
     roles = rows.roles(source, line, headers, options.mapping)
     columns = agree(say(headers, roles.values(), options.mapping))
     _require_any(columns, source, headers)
@@ -113,8 +113,16 @@ def _values(
     numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
     texts = [c for c in (*roles.values(), host_rows.column(headers)) if c >= 0]
     also = [c for c in (_share_column(headers),) if c >= 0 and c not in texts and numeric]
+    read = [*numeric, *also]
     wide = wide_table.read(
-        source, line, wide_table.header(source)[1], [*numeric, *also], texts, decimal=options.decimal, skip=unit_row
+        source,
+        line,
+        wide_table.header(source)[1],
+        read,
+        texts,
+        decimal=options.decimal,
+        skip=unit_row,
+        printed={c: wide_table.stated_unit(headers[c]) for c in read},
     )
     if not any(np.isfinite(wide.numbers[c]).any() for c in numeric):
         # a single record that ends before its first number is a cut file, not a workload without metrics

@@ -18,14 +18,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from triage import schema
-from triage.capture.cells import cells
-from triage.capture.source import Source
 from triage.dialects.custom import header_words, vocabulary
 from triage.dialects.custom.header_words import spaced
 from triage.dialects.custom.vocabulary import CAMEL_RE, Words, words_of
 from triage.dialects.tables import gpa_names, wide_table
 from triage.ground import units
-from triage.ground.errors import BadCapture, UnknownUnit
+from triage.ground.errors import UnknownUnit
 
 BY_MAP, BY_NAME, BY_TOOL, BY_WORDS = "as mapped", "by name", "by its tool's name", "by words"
 LANES = "valu.utilization"  # any vendor's share of lanes at work is called so
@@ -349,24 +347,3 @@ def _fits(metric: str, unit: str, header: str) -> bool:
         return not unit or bool(units.factor(unit, known.unit))
     except UnknownUnit:
         return False
-
-
-def with_unit_row(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:
-    """The headers with the units of a row of their own below them, and that row's line; no line where there is none.
-
-    line: 1-based, of the header. Raises BadCapture where header and row state different units.
-    """
-    below = source.head_lines[line] if len(source.head_lines) > line else ""
-    row = [c.strip().strip("[]()") for c in cells(below, source.delimiter, source.skip_space)] if below.strip() else []
-    if len(row) > len(headers) or not any(row) or not all(not u or (not u.isdigit() and units.known(u)) for u in row):
-        return list(headers), ()
-    complete = list(headers)
-    for i, unit in enumerate(row):
-        stated = wide_table.split_unit(headers[i])[1] or wide_table.split_suffix(headers[i])[1]
-        if unit and not stated:
-            complete[i] = f"{headers[i]} [{unit}]"
-        elif unit and units.unit(unit) != units.unit(stated):
-            raise BadCapture(
-                f"{source.path}:{line + 1}: second unit {unit!r} for {headers[i][:60]!r}", "remove one of them"
-            )
-    return complete, (line + 1,)

@@ -28,6 +28,35 @@ REDUNDANT = (
     Sum(("frametime", "msbetweenappstart"), (("cpubusy", "mscpubusy"), ("cpuwait", "mscpuwait"))),
     Sum(("gputime", "msgputime"), (("gpubusy", "msgpubusy"), ("gpuwait", "msgpuwait"))),
 )
+# NA where nothing was clicked, nothing of that kind was instrumented, or no frame was displayed (PresentMon, README-CaptureApplication.md)
+MAY_LACK = frozenset(
+    f"{prefix}{name}"
+    for prefix in ("", "Ms")
+    for name in (
+        "ClickToPhotonLatency",
+        "AllInputToPhotonLatency",
+        "InstrumentedLatency",
+        "FlipDelay",
+        "AnimationError",
+        "AnimationTime",
+    )
+)
+# times of 2.x, printed with four decimals (PresentMon, CsvOutput.cpp)
+DECIMALS = frozenset(
+    f"{prefix}{name}"
+    for prefix in ("", "Ms")
+    for name in (
+        "CPUBusy",
+        "CPUWait",
+        "GPULatency",
+        "GPUTime",
+        "GPUBusy",
+        "GPUWait",
+        "VideoBusy",
+        "DisplayLatency",
+        "DisplayedTime",
+    )
+)
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\

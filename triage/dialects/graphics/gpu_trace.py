@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +43,11 @@ Triage*), Real-Time Shader Profiler on, Auto Export on. The application must emi
 debug labels, NVTX).
 """
 NO_MARKERS = "the application emitted no markers, or the export was cut"
+OWN_TIMES = (
+    "time ms",
+    "gpu time ms",
+    "duration ms",
+)  # of tables joined with D3DPERF_EVENTS, whose own word is the first
 _RAW_LIMIT = 8 << 20  # cells kept as inputs of averages over frames
 
 
@@ -119,8 +125,9 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
             chosen[h] = metric
     # what the user maps wins over what the names say
     mapping = {schema.normal(k): v for k, v in options.metrics.items()}
+    own = next((h for h in groups if export.events is None and schema.normal(h) in OWN_TIMES), "")
     chosen |= {h: mapping[schema.normal(h)] for h in groups if schema.normal(h) in mapping}
-    wanted = [c for h in (*chosen, *raws) for c in groups[h]]
+    wanted = [c for h in (*chosen, *raws, *([own] if own else [])) for c in groups[h]]
     style = gpu_trace_columns.style(regimes, line, sep, wanted, options)
     wide = wide_table.read(regimes, line, headers, wanted, [name], style=style, empty=NO_MARKERS)
     numbers, paths = wide.numbers, wide.texts[name].tolist()
@@ -138,11 +145,14 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     for h, metric in chosen.items():
         frames_of = [numbers.pop(c) for c in groups[h]]  # popped: a large export is not held twice
         table.columns[metric] = gpu_trace_columns.mean(table, h, frames_of, groups[h], at, many)
+    if own and "gpu.time" not in table.columns:  # a table joined with the times of its markers
+        column = gpu_trace_columns.mean(table, own, [numbers.pop(c) for c in groups[own]], groups[own], at, True)
+        table.columns["gpu.time"] = replace(column, values=column.values * 1e6, unit="ms", factor=1e6)
     gpu_trace_columns.clocks(table)
     for h in raws:
         column = gpu_trace_columns.mean(table, h, [numbers.pop(c) for c in groups[h]], groups[h], at, True)
         table.raw[h] = column
-    table.unmapped += [h for h in groups if h not in chosen and h not in raws]
+    table.unmapped += [h for h in groups if h not in (*chosen, *raws, own)]
     if repeats > 1:
         table.notes.append(
             f"every counter appears {repeats} times, once per captured frame: values are means over the frames"

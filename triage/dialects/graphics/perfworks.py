@@ -42,6 +42,7 @@ _REASONS = {
 }
 _WARPS = ("ps", "cs", "vtg")
 _WORLD = re.compile(r"(?:World|Screen)Pipe_throughput\.avg\.pct_of_peak_sustained_elapsed\Z")
+SLACK = 0.05  # heuristic: by how much counters of two passes over the frame may differ
 
 
 def counter(header: str) -> str:
@@ -122,7 +123,7 @@ def _warps(table: Table) -> None:
         # sm.active may be missing: from idle SMs, or from the slots that are unused though the SM is not idle
         if active is None and idle is not None:
             active = 1 - idle
-        if active is None and unused is not None:
+        if active is None and unused is not None and not _outdone(table, total + unused):
             active = np.minimum(total + unused, 1.0)
             inputs = (*shares, "sm.unused_slots")
             text = f"{' + '.join(inputs)} (every warp slot of an SM that is not idle)"
@@ -143,6 +144,16 @@ def _warps(table: Table) -> None:
             name = "sm.active" if "sm.active" in table.columns else "sm.idle"
             text = f"sm.inst_per_elapsed / {'sm.active' if name == 'sm.active' else '(1 - sm.idle)'}: {why}"
             add(table, "sm.issue_per_active", np.minimum(_over(inst, active), 1.0), text, ("sm.inst_per_elapsed", name))
+
+
+def _outdone(table: Table, active: Floats) -> bool:
+    """True where SMs would work longer than they hold warps: the slots that were counted are not all of them."""
+    busy = _get(table, "sm.throughput")
+    if busy is None or not (busy > active + SLACK).any():
+        return False
+    row = int(np.nanargmax(busy - active))
+    table.remark("warp-slots", "SM throughput is above the sum of the warp slots: the time with warps is unknown", row)
+    return True
 
 
 def _over(a: Floats, b: Floats) -> Floats:

@@ -22,6 +22,14 @@ from triage.ground.phrasing import first_of
 NAME = "renderdoc"
 SIGN = ("eid", "e id", "e_id", "e-id", "event")
 TELLS = {"work": "graphics"}
+NAMED = (
+    "action",
+    "event",
+    "event name",
+    "name",
+    "action name",
+    "marker",
+)  # columns of names, which the viewer leaves out
 EVENTS = True  # the event tree is a file of its own, named by --events
 # no counters: they stand in the exported event tree
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"
@@ -88,7 +96,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: RenderDoc event tree without counters", _HINT + "; then pass this file with --events"
         )
     event = headers.index("EID")
-    counters = [(i, h) for i, h in enumerate(headers) if i != event and h]
+    named = next((i for i, h in enumerate(headers) if schema.normal(h) in NAMED), -1)
+    counters = [(i, h) for i, h in enumerate(headers) if i not in (event, named) and h]
     found, unmapped = markers.choose(counters, options.metrics)
     timed = [(i, h, u) for i, h in counters if (u := _time_unit(h))]
     # RenderDoc's own duration first; a vendor's times come from its own replay
@@ -98,7 +107,7 @@ def read(source: Source, options: Options) -> Table:
     numeric = sorted({event, *(i for i, _, _ in found.values()), *(i for i, _, _ in timed), *(i for i, _ in extra)})
     if len(numeric) == 1:
         raise NotTriageable(f"{source.path}: none of the {len(counters)} counters measures time or a GPU unit", _HINT)
-    wide = wide_table.read(source, line, headers, numeric, [], decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, [named] if named >= 0 else [], decimal=options.decimal)
     eids = wide.numbers[event]
     good = np.isfinite(eids)
     known = np.where(good, eids, 0)
@@ -109,7 +118,11 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(f"{source.path}: no row with an event id", _HINT)
     wide = wide.only(np.flatnonzero(good))
     ids = wide.numbers[event].astype(np.int64)
-    table = wide.table(NAME, source, np.array([f"EID {e}" for e in ids], dtype=object))
+    shown = np.array([f"EID {e}" for e in ids], dtype=object)
+    if named >= 0:  # a table joined with the Event Browser's names
+        texts = np.array([str(t).strip() for t in wide.texts[named]], dtype=object)
+        shown = np.where(texts == "", shown, texts)
+    table = wide.table(NAME, source, shown)
     table.leaf_time = table.isolated = True  # durations are of single actions
     for metric, (i, header, unit) in found.items():
         markers.column(table, metric, wide.numbers[i], i, header, unit)
@@ -122,7 +135,7 @@ def read(source: Source, options: Options) -> Table:
         table.notes.append(note)
     if tree is not None:
         _join(table, tree, ids)
-    else:
+    elif named < 0:
         table.notes.append(
             "no event names: export the Event Browser as text beside this file, or give it with --events"
         )

@@ -16,6 +16,7 @@ from triage.ground.phrasing import plural
 
 NAME = "intel-measure"
 SIGN = ("draw_start", "draw start", "drawstart")
+DECIMALS = ("idle_us", "time_us")  # three of them (Mesa, src/intel/common/intel_measure.c)
 TELLS = {"work": "graphics", "vendor": "intel"}
 TITLE = "Mesa INTEL_MEASURE"
 CAPTURE = """\

@@ -16,7 +16,7 @@ import numpy as np
 from triage import devices, schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
-from triage.capture.redundancy import Sum
+from triage.capture.redundancy import Extremes, Ordered, Product, Shares, Sum
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.intel import properties, pti, sets
@@ -26,7 +26,13 @@ from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 NAME = "intel-pti"
 SIGN = ("[ns]", "(ns)")
 FOLDERS = True
-REDUNDANT = (Sum(("end",), (("start",), ("time",)), room=0.0),)
+REDUNDANT = (
+    Sum(("end",), (("start",), ("time",)), room=0.0),
+    Product(("time",), ("calls",), ("average",)),
+    Shares(("time%",), tables=4),  # of Level Zero and OpenCL, kernels and calls
+    Ordered((("min",), ("average",), ("max",))),
+    Extremes(("time",), ("calls",), ("min",), ("max",)),
+)
 TELLS = {"work": "compute", "vendor": "intel", "api": "sycl"}
 TITLE = "Intel PTI (unitrace, oneprof, finetrace, PTI samples)"
 CAPTURE = """\

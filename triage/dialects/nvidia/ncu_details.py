@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 NAME = "ncu-details"
 SIGN = ("metric name", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
-MAY_LACK = {"Metric Name": "Rule Name", "Metric Unit": "", "Metric Value": "Rule Name"}
+MAY_LACK = {"Metric Name": "Rule Name", "Metric Unit": "", "Metric Value": "Rule Name"} | dict.fromkeys(
+    ("Body Item Label", "Rule Name", "Estimated Speedup", "Estimated Speedup Type"), ""
+)
 _SAME = "processname hostname kernelname kerneltime context stream blocksize gridsize device cc"
 REDUNDANT = (Record((("id",), ("processid",)), each(_SAME)),)
 TITLE = "Nsight Compute CSV, details page or --metrics (long)"

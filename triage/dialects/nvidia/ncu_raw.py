@@ -18,7 +18,7 @@ from triage.schema import normal
 NAME = "ncu-raw"
 SIGN = ("process id", "==prof==", "==warning==", "==error==")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
-MAY_LACK = ("launch__kernel_name",)
+MAY_LACK = ("launch__kernel_name", "derived_tempMetric4")
 TITLE = "Nsight Compute CSV, raw page (wide)"
 CAPTURE = """\
 While profiling: `ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app`

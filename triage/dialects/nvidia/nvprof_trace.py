@@ -19,6 +19,17 @@ from triage.schema import normal
 
 NAME = "nvprof-trace"
 SIGN = ("grid",)
+TOGETHER = (
+    "Grid X",
+    "Grid Y",
+    "Grid Z",
+    "Block X",
+    "Block Y",
+    "Block Z",
+    "Registers Per Thread",
+    "Static SMem",
+    "Dynamic SMem",
+)  # of kernels
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, GPU trace (one record per launch)"
 CAPTURE = nvprof.CAPTURE

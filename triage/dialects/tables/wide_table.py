@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -137,6 +138,11 @@ def split_suffix(title: str) -> tuple[str, str]:
     return (h[:-1].strip(), "%") if h.endswith("%") else (h, "")
 
 
+def stated_unit(title: str) -> str:
+    """The unit that a header states, "" for none."""
+    return split_unit(title)[1] or split_suffix(title)[1]
+
+
 def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], wanted: str = "") -> units.Style:
     """The number style of a wide table from its first lines; raises UnknownUnit when it stays open.
 
@@ -165,12 +171,14 @@ def read(
     skip: Sequence[int] = (),
     end_line: int | None = None,
     empty: str = "nothing was recorded; capture again",
+    printed: Mapping[int, str] = MappingProxyType({}),
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
-    decimal: of the reading options; the number style is then taken from the first lines, see number_style. header_line: 1-based line of the header. skip: 1-based lines that are not data (unit row, trailers).
-    end_line: last line that belongs to the table. Raises BadCapture, with `empty` as its hint, when there is no data
-    row. Cells that are no numbers become NaN with a remark.
+    decimal: of the reading options; the number style is then taken from the first lines, see number_style. header_line:
+    1-based line of the header. skip: 1-based lines that are not data (unit row, trailers). end_line: last line that belongs
+    to the table. printed: units of columns whose header states none. Raises BadCapture, with `empty` as its hint, when
+    there is no data row. Cells that are no numbers become NaN with a remark.
     """
     if decimal is not None:
         style = number_style(source, source.head_lines[header_line:], numeric, decimal)
@@ -187,7 +195,7 @@ def read(
             parts = parser.run(lambda frame: _part(frame, numeric, text))
         except csv_parser.Error:  # ragged, cut or otherwise damaged
             shape.check(source, header_line + 1, end_line, headers, skip, also)
-            return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty)
+            return _slow(source, header_line, headers, numeric, text, style, set(skip), end_line, empty, printed)
         if not parser.square:
             shape.check(source, header_line + 1, end_line, headers, skip, also)
     # rows are lines unless quoted text breaks lines; only then every record's line must be looked for
@@ -213,7 +221,7 @@ def read(
     if lines is not None and rows is not None:
         lines = lines[rows]
     odd = Odd()
-    numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd)
+    numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd, printed)
     headers_again(source, odd, headers, len(keep))
     texts = cast("dict[int, Names]", {c: columns[c] for c in text})
     return Wide(headers, numbers, texts, lines, first, odd.remarks())
@@ -245,7 +253,13 @@ def _alike(a: str, b: str) -> bool:
 
 
 def _numbers(
-    raw: Mapping[int, _Raw], headers: Sequence[str], style: units.Style, lines: Indices | None, first: int, odd: Odd
+    raw: Mapping[int, _Raw],
+    headers: Sequence[str],
+    style: units.Style,
+    lines: Indices | None,
+    first: int,
+    odd: Odd,
+    printed: Mapping[int, str],
 ) -> dict[int, Floats]:
     """Columns as numbers in the units of their headers; what was odd about their cells is noted."""
 
@@ -256,8 +270,8 @@ def _numbers(
     grouped = number_cells.groups(raw.values(), style)
     for c, values in raw.items():
         title = headers[c] if c < len(headers) else ""
-        printed = split_unit(title)[1] or split_suffix(title)[1]
-        out[c] = number_cells.floats(values, style, title, printed, line, odd, grouped)
+        unit = stated_unit(title) or printed.get(c, "")
+        out[c] = number_cells.floats(values, style, title, unit, line, odd, grouped)
     return out
 
 
@@ -344,6 +358,7 @@ def _slow(
     skip: set[int],
     end: int | None,
     empty: str,
+    printed: Mapping[int, str],
 ) -> Wide:
     """The same with the csv module, for records that the fast parser does not read: short ones, quotes in a cell."""
     body = source.text()
@@ -363,7 +378,7 @@ def _slow(
         return np.array([row[c] if c < len(row) else "" for row in rows], dtype=object)
 
     odd = Odd()
-    numbers = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1, odd)
+    numbers = _numbers({c: column(c) for c in numeric}, headers, style, at, header_line + 1, odd, printed)
     headers_again(source, odd, headers, len(rows))
     return Wide(headers, numbers, {c: column(c) for c in text}, at, header_line + 1, odd.remarks())
 

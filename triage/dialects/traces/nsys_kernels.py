@@ -44,6 +44,8 @@ REDUNDANT = (
         ("stddev", "projstddev"),
     ),
 )
+# one of them, or more in another unit of time (Nsight Systems User Guide, reports of nsys stats)
+DECIMALS = ("Time (%)", "Time(%)", "Avg (ns)", "Med (ns)", "StdDev (ns)", "Average", "Median", "StdDev")
 collect = nsys.collect
 
 

@@ -17,6 +17,7 @@ from triage.ground import units
 
 NAME = "nsys-trace"
 SIGN = ("grdx",)
+TOGETHER = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd")  # of kernels
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = nsys.CAPTURE

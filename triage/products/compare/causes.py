@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.compare.compare_result import Comparison
+from triage.products.compare.timeline_changes import of_device
 from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles, unequal_work
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
+MIN_DEVICE_SHARE = 0.9  # of the change on all devices, from which on one device is named
+DEVICE_RE = re.compile(r"device [^ ]+: ")
 MIN_CHIEF_SHARE = 0.5  # share of the change from which on one workload is the cause that is named
 
 
@@ -53,9 +58,22 @@ def causes(doc: Comparison) -> list[Cause]:
     ]
     own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
     talk = sum((a or 0.0) * by - (b or 0.0) for name, (b, a) in own if is_collective(name))
-    parts = [Cause("idle time", idle, why), Cause("communication", talk), Cause("exposed copies", copies)]
-    parts.append(Cause("other kernels" if talk else "kernels", after - before - idle - talk - copies))
+    parts = [
+        Cause(f"idle time{_device(rows, 'idle')}", idle, why),
+        Cause("communication", talk),
+        Cause("exposed copies", copies),
+    ]
+    work = "other kernels" if talk else f"kernels{_device(rows, 'busy')}"
+    parts.append(Cause(work, after - before - idle - talk - copies))
     return sorted(parts, key=lambda c: -abs(c.adds_ns))
+
+
+def _device(rows: Mapping[str, float], what: str) -> str:
+    """` on device 1`: of several, the one whose busy or idle time is nearly all of the change; "" where several have part of it."""
+    ending = of_device("", what).removeprefix("device ")
+    of = {name.removesuffix(ending): ns for name, ns in rows.items() if DEVICE_RE.match(name) and name.endswith(ending)}
+    whole = sum(map(abs, of.values()))
+    return next((f" on {name}" for name, ns in of.items() if whole and abs(ns) >= MIN_DEVICE_SHARE * whole), "")
 
 
 def _workload(doc: Comparison, whole: float) -> str:

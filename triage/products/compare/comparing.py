@@ -139,7 +139,8 @@ def _verdicts(sides: tuple[Side, Side], pairs: Pairs, limits: Limits) -> Verdict
     # many verdicts are given at once: together they may be wrong as seldom as the one about the frame
     tests = int(((b.count > 0) & (a.count > 0)).sum())
     within = np.maximum(before.noise[pairs.before], after.noise[pairs.after])
-    return Verdicts(b, a, replace(limits, tests=tests), within, each)
+    tick = np.maximum(before.tick[pairs.before], after.tick[pairs.after])
+    return Verdicts(b, a, replace(limits, tests=tests), within, each, tick)
 
 
 def _changed(sides: tuple[Side, Side], pairs: Pairs) -> Masks:

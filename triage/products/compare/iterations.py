@@ -36,21 +36,22 @@ class Iterations:
         return [(i, t) for i, t in enumerate(self.times, 1) if any(abs(t - f) <= 1e-9 * f for f in far)]
 
 
-def iterations(c: Capture) -> Iterations | None:
-    """The iterations of a capture; None where it shows none."""
+def iterations(c: Capture, device: str | None = None) -> Iterations | None:
+    """The iterations of a capture; None where it shows none. device: whose sequences, None for the one that works longest."""
     if c.frames is not None and len(c.frames) >= MIN_REPEATS:
         return Iterations("frame", [float(t) for t in c.frames])
     if (trace := c.table.trace) is None:
         return None
     if len(trace.steps) >= MARKED:
         return Iterations("step", [float(s.ns) for s in trace.steps])
-    return _sequences(trace)
+    return _sequences(trace, device)
 
 
-def _sequences(trace: Trace) -> Iterations | None:
-    """Repeats of a sequence of kernels in the stream that works longest."""
+def _sequences(trace: Trace, device: str | None) -> Iterations | None:
+    """Repeats of a sequence of kernels in the stream that works longest, of one device or of all."""
     ops = trace.operations
-    rows = np.flatnonzero(ops.kind == KERNEL)
+    mine = [i for i, (key, _) in enumerate(trace.devices) if device in (None, key)]
+    rows = np.flatnonzero((ops.kind == KERNEL) & np.isin(ops.device, mine))
     if len(rows) < 2 * MIN_REPEATS:
         return None
     streams, of = np.unique(np.stack([ops.device[rows], ops.stream[rows]]), axis=1, return_inverse=True)

@@ -19,13 +19,15 @@ from triage.products.compare.item import ABSENT, FIRED, SHAPE, UNTOLD, Item, Who
 from triage.products.compare.timeline_launches import Launches, each
 from triage.products.noise import Repeats
 
+MIN_TIMES = 8  # heuristic: different times of which a common divisor is no chance
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """The workloads of a diagnosis whose captures are repeats.
 
     order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing; facts: what is
-    of its launches alone, where they are some of the capture's workload or several. times (ns), calls, each (ns of one call) and own (exclusive ns): one run per capture. noise: inside single captures, shares of the time. metrics: what is measured anywhere. speak:
+    of its launches alone, where they are some of the capture's workload or several. times (ns), calls, each (ns of one call) and own (exclusive ns): one run per capture. noise: inside single captures, shares of the time; tick: what the clock may add or take, likewise. metrics: what is measured anywhere. speak:
     rules that are asked, by their place in the rulebook; codes: what each of them says, rules x workloads.
     """
 
@@ -39,6 +41,7 @@ class Side:
     each: Repeats
     own: Repeats
     noise: Floats
+    tick: Floats
     metrics: Sequence[str]
     speak: Sequence[int]
     codes: Codes
@@ -88,6 +91,7 @@ class _Folded:
     calls: Floats
     own: Floats
     noise: Floats
+    tick: float
     facts: dict[str, Floats]
 
 
@@ -98,7 +102,7 @@ def fold(d: Diagnosis, speak: Sequence[int], launched: Mapping[int, Launches]) -
     # per capture, where its workloads stand on this side
     found = [np.array([place.setdefault(w, len(place)) for w in f.who], dtype=np.int64) for f in folded]
     shape = (len(found), len(place))
-    rows, order, noise = np.full(shape, -1), np.zeros(shape[1]), np.zeros(shape[1])
+    rows, order, (noise, tick) = np.full(shape, -1), np.zeros(shape[1]), np.zeros((2, shape[1]))
     times, calls, own = np.full((3, *shape), np.nan)
     facts: list[dict[str, Floats]] = [{} for _ in folded]
     for k, (f, where) in reversed(list(enumerate(zip(folded, found, strict=True)))):
@@ -108,6 +112,9 @@ def fold(d: Diagnosis, speak: Sequence[int], launched: Mapping[int, Launches]) -
         calls[k, where] = f.calls
         own[k, where] = f.own
         noise[where] = np.maximum(noise[where], f.noise)
+        with np.errstate(all="ignore"):
+            # of many calls the steps even out
+            tick[where] = np.fmax(tick[where], f.tick * np.sqrt(np.maximum(f.calls, 1)) / f.times)
         for metric, values in f.facts.items():
             facts[k][metric] = np.full(shape[1], np.nan)
             facts[k][metric][where] = values
@@ -116,11 +123,11 @@ def fold(d: Diagnosis, speak: Sequence[int], launched: Mapping[int, Launches]) -
     with np.errstate(all="ignore"):
         each = Repeats.of(np.where(calls > 0, times / calls, np.nan))
     measured = (Repeats.of(times), Repeats.of(calls), each, Repeats.of(own))
-    return Side(d, list(place), order, list(rows), facts, *measured, noise, metrics, speak, codes)
+    return Side(d, list(place), order, list(rows), facts, *measured, noise, tick, metrics, speak, codes)
 
 
 def _plain(c: Capture) -> _Folded:
-    return _Folded(_whos(c), np.arange(len(c)), c.duration_ns, c.calls, c.self_ns, _within(c), {})
+    return _Folded(_whos(c), np.arange(len(c)), c.duration_ns, c.calls, c.self_ns, _within(c), _tick(c.duration_ns), {})
 
 
 def _launched(c: Capture, of: Launches) -> _Folded:
@@ -131,7 +138,9 @@ def _launched(c: Capture, of: Launches) -> _Folded:
     calls = np.bincount(of.codes, minlength=size)
     noise = np.array([_scatter(t) for t in np.split(times[order], np.cumsum(calls)[:-1])])
     noise[[not w.shape for w in of.who]] = 0.0
-    return _Folded(of.who, of.row, facts["gpu.time"], calls.astype(float), own.astype(float), noise, facts)
+    return _Folded(
+        of.who, of.row, facts["gpu.time"], calls.astype(float), own.astype(float), noise, _tick(times), facts
+    )
 
 
 def _whos(c: Capture) -> Iterator[Who]:
@@ -159,6 +168,12 @@ def _within(c: Capture) -> Floats:
     for w in np.flatnonzero(shaped & (c.calls >= 3)).tolist() if c.members is not None else ():
         out[w] = _scatter(np.asarray(c.times(w), dtype=float))
     return out
+
+
+def _tick(times: Floats) -> float:
+    """Step of the clock that measured, in ns: what all times are whole multiples of; 0 where few times tell."""
+    whole = np.unique(np.rint(times[np.isfinite(times) & (times > 0) & (times < 2**53)]).astype(np.int64))
+    return float(np.gcd.reduce(whole)) if len(whole) >= MIN_TIMES else 0.0
 
 
 def _scatter(times: Floats) -> float:

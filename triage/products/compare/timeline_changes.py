@@ -12,6 +12,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.products.compare.compare_result import Row, row
 
 KERNELS = 10  # whose totals are listed
+MAX_DEVICES = 8  # whose times are listed
 
 
 def timeline(before: Diagnosis, after: Diagnosis) -> list[Row]:
@@ -24,7 +25,26 @@ def timeline(before: Diagnosis, after: Diagnosis) -> list[Row]:
         a, b = (median(of(t) for t in side) for side in sides)
         if a or b:
             out.append(row(what, unit, a, b))
-    return out + _kernels(before, after)
+    return out + _devices(sides) + _kernels(before, after)
+
+
+def _devices(sides: list[list[Timeline]]) -> list[Row]:
+    """Busy and idle time of each of several devices that all captures have."""
+    keys = [d.key for d in sides[0][0].devices]
+    alike = all([d.key for d in t.devices] == keys for side in sides for t in side)
+    if not alike or not 1 < len(keys) <= MAX_DEVICES:
+        return []
+    out = []
+    for i, key in enumerate(keys):
+        busy = [median(t.devices[i].busy_ns for t in side) for side in sides]
+        idle = [median(t.devices[i].idle_ns for t in side) for side in sides]
+        out += [row(of_device(key, "busy"), "ns", *busy), row(of_device(key, "idle"), "ns", *idle)]
+    return out
+
+
+def of_device(key: str, what: str) -> str:
+    """Name of a row about one device: `device 1: busy`."""
+    return f"device {key}: {what}"
 
 
 def _measures() -> Iterator[tuple[str, str, Callable[[Timeline], float]]]:

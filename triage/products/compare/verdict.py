@@ -48,7 +48,7 @@ def judge(before: Sequence[float], after: Sequence[float], limits: Limits) -> Ju
 class Verdicts:
     """Verdicts on many pairs of workloads: durations in ns of the runs of both sides. within: noise inside single runs, shares.
 
-    per_call: pairs whose durations are of one call.
+    tick: of the clock that measured, as a share of each time: what differs by no more is the same. per_call: pairs whose durations are of one call.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Verdicts:
         limits: Limits,
         within: Floats | float = 0.0,
         per_call: Masks | None = None,
+        tick: Floats | float = 0.0,
     ) -> None:
         self.per_call = np.zeros(len(before), dtype=bool) if per_call is None else per_call
         self.before, self.after, self.limits = before, after, limits
@@ -65,6 +66,10 @@ class Verdicts:
         self.found = differences(
             before, after, tests=limits.tests, floor=limits.floor, margin=limits.margin, within=within
         )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unseen = np.abs(np.log(self.after_ns / self.before_ns)) <= np.log1p(tick)
+        self.found.verdict[unseen], self.found.needs[unseen] = VERDICTS.index(SAME), 0
+        np.maximum(self.found.visible, tick, out=self.found.visible, where=unseen)
 
     def __len__(self) -> int:
         return len(self.before)

@@ -61,7 +61,7 @@ def work(
     for what, (unit, count) in before.counts.items():
         if what in after.counts:
             rows.append(row(what, unit, count, after.counts[what][1]))
-    loops = [before.loops, after.loops]
+    loops = _changed_most(d, [before.loops, after.loops])
     # sequences of other kernels are other iterations
     alike = all(loops) and {(x.unit, x.kernels) for x in loops[0]} == {(x.unit, x.kernels) for x in loops[1]}
     if alike:
@@ -83,6 +83,24 @@ def work(
         "per_launch": _per_launch(sides, pairs, verdicts) if unequal and launches else None,
         "per_unit": number(window / ratio - 1) if unequal and not launches and window and ratio else None,
     }
+
+
+def _changed_most(d: tuple[Diagnosis, Diagnosis], loops: list[list[Iterations]]) -> list[list[Iterations]]:
+    """The sequences of the device on which their time changed most; these ones of captures without several devices."""
+    if not all(x.device for side in loops for x in side):
+        return loops
+    found = [loops]
+    for key, _ in d[0].parts[0].capture.table.trace.devices if d[0].parts[0].capture.table.trace else ():
+        sides = [[one for p in x.parts if (one := iterations(p.capture, key))] for x in d]
+        if [len(side) for side in sides] == [len(side) for side in loops]:
+            found.append(sides)
+    alike = [x for x in found if all(x) and len({one.kernels for side in x for one in side}) == 1]
+
+    def change(sides: list[list[Iterations]]) -> float:
+        before, after = (median(median(one.times) for one in side) for side in sides)
+        return round(abs(math.log(after / before)), 2) if before and after else 0.0
+
+    return max(alike, key=change, default=loops)
 
 
 def _chief(rows: Sequence[Row], weighted: float) -> Row | None:

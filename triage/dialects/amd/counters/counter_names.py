@@ -118,6 +118,8 @@ _UTCL2 = ("LFIFO_NOT_RES", "UTCL2_REQ_OUT_OF_CREDITS")
 _BASE: tuple[tuple[str, str], ...] = (
     ("gpu.active", "GRBM_GUI_ACTIVE / GRBM_COUNT"),
     ("valu.busy", f"SQ_ACTIVE_INST_VALU / {_CU}"),
+    # a vector instruction of 64 lanes takes four cycles of one of four SIMDs (CDNA ISA): busy at least
+    ("valu.busy", f"SQ_INSTS_VALU / {_CU}"),
     ("salu.busy", f"SQ_ACTIVE_INST_SCA / {_CU}"),
     ("vmem.busy", f"(SQ_ACTIVE_INST_FLAT + SQ_ACTIVE_INST_VMEM) / {_CU}"),
     ("branch.busy", f"SQ_ACTIVE_INST_MISC / {_CU}"),
@@ -147,6 +149,9 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("valu.trans_share", f"{_INSTS}_TRANS_F32 / {_INSTS}"),
     ("vmem.insts", "SQ_INSTS_VMEM"),
     ("vmem.insts", "SQ_INSTS_VMEM_RD + SQ_INSTS_VMEM_WR"),
+    ("vmem.load_insts", "SQ_INSTS_VMEM_RD"),
+    ("vmem.load_insts", "SQ_INSTS_TEX_LOAD"),
+    ("vmem.load_insts", "VFetchInsts * waves.launched"),
     # per wave and instruction, as rocprof v1 and the Radeon profilers average them
     ("vmem.insts", "(VFetchInsts + VWriteInsts + FlatVMemInsts) * waves.launched"),
     ("vmem.insts", "(VFetchInsts + VWriteInsts) * waves.launched"),
@@ -174,6 +179,8 @@ _BASE: tuple[tuple[str, str], ...] = (
     ("vmem.l2_requests_per_inst", "TCC_REQ_sum / vmem.insts"),
     # stores pass the vector L1: each of its requests to L2 is a line that lanes of a store touched
     ("vmem.lines_per_store", "TCP_TCC_WRITE_REQ_sum / SQ_INSTS_VMEM_WR"),
+    # dense stores leave L2 as whole lines, however they came: lines at least
+    ("vmem.lines_per_store", "vram.bytes_written / 64 / SQ_INSTS_VMEM_WR"),
     ("vmem.store_share", "TCP_TCC_WRITE_REQ_sum / (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)"),
     ("tlb.miss_rate", "TCP_UTCL1_TRANSLATION_MISS_sum / TCP_UTCL1_REQUEST_sum"),
     ("tlb.miss_rate", "max(0, 1 - TCP_UTCL1_TRANSLATION_HIT_sum / TCP_UTCL1_REQUEST_sum)"),
@@ -203,6 +210,9 @@ _BASE: tuple[tuple[str, str], ...] = (
     ),
     ("vmem.l2_reads", "TCP_TCC_READ_REQ_sum"),
     ("vmem.bytes_per_inst", "(vram.bytes_read + vram.bytes_written) / vmem.insts"),
+    ("vmem.bytes_per_load", "vram.bytes_read / vmem.load_insts"),
+    # the address unit takes the addresses of sixteen lanes a cycle (ROCm Compute Profiler, vector L1: address processing unit)
+    ("vmem.address_share", f"4 * vmem.load_insts / {_CU}"),
     ("vram.bandwidth", "(vram.bytes_read + vram.bytes_written) / gpu.time * 1000000000"),
     ("vram.throughput", "(vram.bytes_read + vram.bytes_written) / (hbm_bw * gpu.time)"),  # GB/s times ns is bytes
     ("fabric.read_throughput", "vram.bytes_read / (hbm_bw * gpu.time)"),

@@ -16,6 +16,7 @@ from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-pc-samples"
 SIGN = ("timestamp",)
+MAY_LACK = ("Instruction_Comment",)
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3 program-counter samples (host trap, stochastic)"
 CAPTURE = """\

@@ -1,0 +1,106 @@
+"""Savings that need each other's time, late collectives, and time that passes once per run: traces of a few kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triage.api import diagnose
+from triage.document.summary import summarise
+
+
+def _row(cat: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
+    place = {"pid": 0, "tid": args["stream"]} if "stream" in args else {"pid": 9, "tid": 9}
+    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, **place, "args": args}
+
+
+def _launch(number: int, name: str, ts: float, dur: float, called: float, call: float = 5) -> list[dict[str, Any]]:
+    return [
+        _row("cuda_runtime", "cudaLaunchKernel", called, call, correlation=number),
+        _row("kernel", name, ts, dur, device=0, stream=7, correlation=number, grid=[800, 1, 1], block=[256, 1, 1]),
+    ]
+
+
+def _diagnosed(rows: list[dict[str, Any]], folder: Path) -> Any:
+    device = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}
+    (folder / "t.pt.trace.json").write_text(json.dumps({"deviceProperties": [device], "traceEvents": rows}), "utf-8")
+    return diagnose(str(folder / "t.pt.trace.json"))
+
+
+ATTENTION = [
+    ("aten::bmm", [[16, 4096, 64], [16, 64, 4096]]),
+    ("aten::_softmax", [[16, 4096, 4096]]),
+    ("aten::bmm", [[16, 4096, 4096], [16, 4096, 64]]),
+]
+PRODUCTS = [("aten::mm", [[8192, 8192], [8192, 8192]])] * 3
+
+
+def _loading(work: list[tuple[str, list[list[int]]]]) -> list[dict[str, Any]]:
+    """Batches of 20 ms, made by the loop itself, each followed by nine operators of 1.7 ms."""
+    rows, ts = [], 1_000.0
+    for batch in range(7):
+        for i in range(9):
+            op, dims = work[i % 3]
+            args = {"Input Dims": dims, "Input type": ["c10::BFloat16"] * len(dims)}
+            rows.append(_row("cpu_op", op, ts + 8 * i - 1, 7, **args))
+            rows += _launch(10 * batch + i + 1, f"kernel{i % 3}", ts + 100 + 1_700 * i, 1_700, ts + 8 * i)
+        done = ts + 100 + 9 * 1_700
+        rows.append(
+            _row("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", done, 20_000)
+        )
+        ts = done + 20_010
+    return rows
+
+
+def test_a_loader_shares_time_with_the_kernels_it_hides_behind(tmp_path: Path) -> None:
+    found = _diagnosed(_loading(ATTENTION), tmp_path)
+    todo = {i["cause"]: i for i in found.bundle.document["todo"]}
+    loader, frame = todo["dataloader-wait"], found.bundle.document["frame"]
+    assert "unfused-attention" in todo
+    assert "Shares " in loader["message"] and "workers save both" in loader["message"]
+    # one worker hides no more than the device works once the other items are done
+    left = frame["duration_ns"] - frame["recoverable_ns"]
+    assert loader["low_ns"] <= left < loader["saved_ns"]
+
+
+def test_a_loader_alone_shares_nothing(tmp_path: Path) -> None:
+    (loader,) = (
+        i for i in _diagnosed(_loading(PRODUCTS), tmp_path).bundle.document["todo"]
+        if i["cause"] == "dataloader-wait"
+    )  # fmt: skip
+    assert "Shares" not in loader["message"]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "late"),
+    [
+        ([500.0] * 9 + [5_000.0], True),
+        ([500.0] * 9 + [4_999.0], False),  # below ten times the median
+        ([500.0] * 3 + [9_000.0], False),  # too few to know a median
+        ([500.0] * 6 + [9_000.0] * 3, False),  # a third: the messages differ
+        ([20.0] * 30 + [9_000.0], False),  # messages of a few bytes, and one of many
+    ],
+)
+def test_a_collective_far_above_its_median_waited(lengths: list[float], late: bool, tmp_path: Path) -> None:
+    rows, ts = [], 1_000.0
+    for i, length in enumerate(lengths):
+        rows += _launch(2 * i + 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", ts, length, 10 + 8 * i)
+        rows += _launch(2 * i + 2, "gemm", ts + length, 300, 14 + 8 * i)
+        ts += length + 300
+    fired = {f["rule"] for f in _diagnosed(rows, tmp_path).bundle.document["findings"]}
+    assert ("FRM093" in fired) is late
+
+
+def test_what_passes_once_is_first_where_it_is_most(tmp_path: Path) -> None:
+    rows, ts = [], 10.0
+    for i in range(1, 40):
+        call = 40_000.0 if i in (2, 3, 4) else 5.0  # code is loaded inside of the call
+        rows += _launch(i, f"k{i % 4}", ts + call + 2, 30, ts, call)
+        ts += call + 20
+    summary = summarise(_diagnosed(rows, tmp_path).bundle)
+    assert "Cold-start overhead: 120 ms, once per run" in summary["headline"]
+    assert summary["first"][0]["cause"] == "cold-start" and summary["first"][0]["saved_ns"] == 0
+    assert summary["first"][0]["level"] == "critical"

@@ -1,0 +1,114 @@
+"""What a kernel's parameters state: its arrays, the bytes of their elements, and how often DRAM moved them.
+
+Where each thread makes one element, one element of each array per thread is what must move; a multiple of it is waste or reuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from triage.capture.arrays import Values
+from triage.derive._arrays import over
+from triage.derive._derivation import Derivation
+from triage.ground.columns import is_column
+from triage.ground.kernel_names import parameters
+
+if TYPE_CHECKING:
+    from triage.derive import View
+
+# CUDA C++ Programming Guide, built-in vector types; 64-bit systems
+ELEMENT_BYTES = {
+    **dict.fromkeys(("char", "signed char", "unsigned char", "bool", "uchar1", "__nv_fp8_e4m3", "__nv_fp8_e5m2"), 1),
+    **dict.fromkeys(("short", "unsigned short", "half", "__half", "__nv_bfloat16", "_Float16", "char2", "uchar2"), 2),
+    **dict.fromkeys(("int", "unsigned int", "float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"), 4),
+    **dict.fromkeys(
+        ("double", "long", "unsigned long", "long long", "unsigned long long", "float2", "int2", "uint2"), 8
+    ),
+    **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
+}
+_DOUBLE, _SINGLE = ("double", "double2", "double4"), ("float", "float2", "float4", "half", "__half", "half2", "__half2")
+
+
+@lru_cache(maxsize=4096)
+def _arrays(name: str) -> tuple[tuple[str, bool], ...]:
+    """(element type, whether the kernel only reads it) of each array among the parameters; "" for a type of types."""
+    found = [p for p in parameters(name) if p.endswith(("*", "__restrict__"))]
+    bare = [p.replace("const", "").replace("__restrict__", "").strip() for p in found]
+    return tuple(
+        (" ".join(b.removesuffix("*").split()) if b.count("*") == 1 else "", "const" in p)
+        for p, b in zip(found, bare, strict=True)
+    )
+
+
+def element_bytes(name: str, read_only: bool | None = None) -> float:
+    """Bytes of one element of each array that a kernel's name has among its parameters; NaN where a type is not known.
+
+    read_only: of the arrays that the kernel only reads, or of the others; None: of all.
+    """
+    listed = _arrays(name)
+    words = [word for word, const in listed if read_only is None or const is read_only]
+    return float(sum(ELEMENT_BYTES.get(w, np.nan) for w in words)) if words else np.nan
+
+
+def _narrowest(name: str) -> float:
+    sizes = [ELEMENT_BYTES.get(word, np.nan) for word, const in _arrays(name) if const]
+    return float(np.min(sizes)) if sizes else np.nan
+
+
+def _doubles(name: str) -> float:
+    """1 where all floating-point arrays are double precision, 0 where one is not; NaN where there is none."""
+    words = {word for word, _ in _arrays(name)}
+    if not words & {*_DOUBLE, *_SINGLE}:
+        return np.nan
+    return float(not words & set(_SINGLE))
+
+
+def _by_name(view: View, of: Callable[[str], float]) -> Values:
+    names = view.capture.names[view.rows].tolist()
+    if not any("*" in n for n in names):
+        return np.nan
+    each = {n: of(n) for n in set(names)}
+    return np.array([each[n] for n in names])
+
+
+def _bytes(view: View, read_only: bool | None = None) -> Values:
+    if not is_column(view["launch.threads"]):
+        return np.nan
+    each = _by_name(view, lambda n: element_bytes(n, read_only))
+    return each * view["launch.threads"] * view.capture.calls[view.rows] if is_column(each) else np.nan
+
+
+def _multiple(metric: str, moved: str, read_only: bool, arrays: str) -> Derivation:
+    def value(view: View) -> Values:
+        return over(view[moved], _bytes(view, read_only))
+
+    formula = f"{moved} / (one element of each array that the kernel {arrays} x threads x calls)"
+    return Derivation(metric, formula, value, (moved,), whole=True)
+
+
+DERIVATIONS = (
+    Derivation(
+        "work.argument_bytes",
+        "one element of each array among the kernel's parameters x threads x calls",
+        _bytes,
+        whole=True,
+    ),
+    _multiple("work.read_multiple", "vram.bytes_read", True, "only reads"),
+    _multiple("work.written_multiple", "vram.bytes_written", False, "may write"),
+    Derivation(
+        "name.narrowest_input",
+        "the smallest element of the arrays that a kernel's parameters only read",
+        lambda view: _by_name(view, _narrowest),
+        whole=True,
+    ),
+    Derivation(
+        "name.double_arrays",
+        "1 where all floating-point arrays among the kernel's parameters are double precision, else 0",
+        lambda view: _by_name(view, _doubles),
+        whole=True,
+    ),
+)

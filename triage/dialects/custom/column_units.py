@@ -1,0 +1,56 @@
+"""Units that a custom table states beside its headers: in a row of their own, or in every cell (`1.25 ms`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triage.capture.cells import cells
+from triage.capture.source import Source
+from triage.dialects.tables import wide_table
+from triage.ground import units
+from triage.ground.errors import BadCapture
+
+_MEASURED = ("ns", "byte", "byte/s", "hz", "flop/s")  # cells in % are read without a unit in the header
+
+
+def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:
+    """The headers with the units below them, and the line of a row of units; no line where there is none.
+
+    line: 1-based, of the header. Raises BadCapture where header and row state different units.
+    """
+    complete, unit_row = _with_unit_row(source, line, headers)
+    if unit_row:
+        return complete, unit_row
+    rows = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line:] if text.strip()]
+    for i, header in enumerate(headers):
+        if not wide_table.stated_unit(header) and (unit := _of_cells([row[i].strip() for row in rows if i < len(row)])):
+            complete[i] = f"{header} [{unit}]"
+    return complete, ()
+
+
+def _of_cells(column: Sequence[str]) -> str:
+    """The unit of the first cell, where every cell is a number with a unit of that kind; "" where not."""
+    seen = [units.glued(cell) for cell in column if cell.lower() not in units.MISSING]
+    if not seen or not all(unit and units.known(unit) for unit in seen):
+        return ""
+    kinds = {units.unit(unit)[0] for unit in seen}
+    return seen[0] if len(kinds) == 1 and kinds <= {*_MEASURED} else ""
+
+
+def _with_unit_row(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:
+    """The headers with the units of a row of their own below them, and that row's line; no line where there is none."""
+    below = source.head_lines[line] if len(source.head_lines) > line else ""
+    row = [c.strip().strip("[]()") for c in cells(below, source.delimiter, source.skip_space)] if below.strip() else []
+    if len(row) > len(headers) or not any(row) or not all(not u or (not u.isdigit() and units.known(u)) for u in row):
+        return list(headers), ()
+    complete = list(headers)
+    for i, unit in enumerate(row):
+        stated = wide_table.stated_unit(headers[i])
+        if unit and not stated:
+            complete[i] = f"{headers[i]} [{unit}]"
+        elif unit and units.unit(unit) != units.unit(stated):
+            raise BadCapture(
+                f"{source.path}:{line + 1}: second unit {unit!r} for {headers[i][:60]!r}",
+                "remove one of them",
+            )
+    return complete, (line + 1,)
