@@ -304,7 +304,7 @@ def test_exit_codes_and_the_summary_line(tmp_path: Path) -> None:
     code, err = night_run(source, "-o", out, "-f", "csv", "--jobs", "1")
     assert code == 0
     assert "3 captures" in err
-    assert "2 files skipped (errors.csv)" in err
+    assert "2 files skipped (reasons: errors.csv)" in err
     assert night_run(source, "-o", out, "-f", "csv", "--jobs", "1", "--strict")[0] == 2
     code, err = night_run(str(tmp_path / "in" / "bad000.csv"), "-o", out, "-f", "csv")
     assert code == 2 and len(err.splitlines()) == 1 and "binary data" in err  # one fact, one line

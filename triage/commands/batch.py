@@ -51,7 +51,7 @@ def command(
     writing.in_reach(Path(output).parent)
     gathered = find.gather(paths, output)
     if gathered.passed:
-        complain(f"note: {plural(len(gathered.passed), 'file')} ignored: not a profiler export (errors.csv)")
+        complain(f"note: {plural(len(gathered.passed), 'file')} ignored: not a profiler export (reasons: errors.csv)")
     if not gathered.captures:
         ignored = f" (ignored: {'; '.join(f'{p}: {why}' for p, why in gathered.passed[:2])})" if gathered.passed else ""
         raise CaptureError(f"{', '.join(paths)}: no captures found{ignored}", "name files, or a folder with captures")
@@ -101,10 +101,9 @@ class _Lines:
         if now - self.last >= EVERY:
             self.last = now
             rate = done / (now - self.start)
-            left = (self.total - done) / rate
-            complain(
-                f"{done} of {self.total} captures, {self.skipped} skipped, {rate:.1f} per second, {left:.0f} s left"
-            )
+            # the first capture includes the start of its process
+            left = f", {(self.total - done) / rate:.0f} s left" if done > 1 else ""
+            complain(f"{done} of {self.total} captures, {self.skipped} skipped, {rate:.1f} per second{left}")
 
 
 class _Bar:

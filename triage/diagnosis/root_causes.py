@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
 from triage.diagnosis.minor_passes import pass_shares
-from triage.ground.limiters import CLASSES, CONFIDENCE
+from triage.ground.limiters import CLASSES, SURENESS
 from triage.inference.rule_context import setting
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import LIMIT
@@ -34,11 +34,6 @@ MIN_SUSPECT_SHARE = 0.05  # heuristic: a rate that explains less names nothing: 
 # heuristic: two captures of one build differ by a hundredth of the frame; a suspect worth half of that cannot be checked
 MIN_FRAME_SHARE = {False: 0.002, True: 0.005}  # of the frame, by whether the cause is a suspect: what a pass must save
 MAX_CHAIN = 4  # causes
-# Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
-# whose fix was measured; the bound or the middle of the interval did worse.
-SURENESS = dict(zip(CONFIDENCE, (0.5, 0.75, 1.0), strict=True))
-
-
 EPSILON = 1e-6  # of floats
 SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it comes first
 

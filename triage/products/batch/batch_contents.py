@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from triage.ground.limiters import CONFIDENCE
+from triage.ground.limiters import CONFIDENCE, SURENESS
 from triage.ground.phrasing import plural
 from triage.products.batch.batch_result import Listed, Overview, Recurring, Same
 from triage.rendering.phrases import time
@@ -16,7 +16,7 @@ _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
 class Batch:
     """What a batch produced. captures: largest recoverable time first. errors: (name, reason); passed: the same of files that are no captures.
 
-    causes: root causes over all captures, largest saving first. drawn: path -> saved ns by cause, of the first captures.
+    causes: root causes over all captures, as `ranked` has them. drawn: path -> saved ns by cause, of the first captures.
     same: captures that hold the rows of one of `captures`, in the order of their paths; they count with it. limiters:
     the classes that took time anywhere.
     """
@@ -39,7 +39,7 @@ class Batch:
             parts.append(plural(len(self.same), "duplicate"))
         if self.kept:
             parts.append(f"{self.kept} kept from before")
-        skipped = f"; {plural(len(self.errors), 'file')} skipped (errors.csv)" if self.errors else ""
+        skipped = f"; {plural(len(self.errors), 'file')} skipped (reasons: errors.csv)" if self.errors else ""
         return f"{', '.join(parts)}{skipped}"
 
 
@@ -71,5 +71,7 @@ def recur(found: dict[str, Recurring], c: Overview, report: str) -> None:
 
 
 def ranked(found: dict[str, Recurring]) -> list[Recurring]:
-    """Root causes over captures, largest saving first."""
-    return sorted(found.values(), key=lambda i: (-i["saved_ns"], -i["captures"], i["cause"]))
+    """Root causes over captures, largest saving first, weighed by its confidence."""
+    return sorted(
+        found.values(), key=lambda i: (-i["saved_ns"] * SURENESS[i["confidence"]], -i["captures"], i["cause"])
+    )

@@ -62,6 +62,7 @@ class Listed:
     recoverable_ns: float | None
     recoverable_low_ns: float | None
     recoverable_bound_ns: float | None
+    undiagnosed_ns: float
     first: str
     limiters: list[Limited]
     reports: list[str]

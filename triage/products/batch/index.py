@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -11,8 +11,11 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from triage import __version__
+from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE
 from triage.ground.limiters import LIMITERS
+from triage.ground.phrasing import percent
 from triage.products.batch.batch_result import Listed, Overview
+from triage.rendering.escape import short
 from triage.rendering.html import bars
 from triage.rendering.html.page import STYLES, shell
 from triage.rendering.phrases import range_, time, verdict
@@ -51,6 +54,7 @@ def listed(found: Found, c: Overview, reports: list[str], drawn: bool) -> Listed
         recoverable_ns=c["recoverable_ns"],
         recoverable_low_ns=c["recoverable_low_ns"],
         recoverable_bound_ns=c["recoverable_bound_ns"],
+        undiagnosed_ns=c["time_by_verdict"].get("not-diagnosed") or 0.0,
         first=f"{first['title']} ({time(first['saved_ns'])})" if first else _silence(c),
         limiters=c["limiters"] if drawn else [],
         reports=reports,
@@ -69,6 +73,7 @@ def context(batch: Batch) -> dict[str, object]:
     paths = [c.path for c in batch.captures]
     labels = dict(zip(paths, called(paths), strict=True))
     most = max((c.recoverable_bound_ns or 0 for c in batch.captures), default=0.0)
+    spent = sum(c.duration_ns or 0 for c in batch.captures)
     few = len(batch.captures) <= MAX_DRAWN_CAPTURES
     return {
         "batch": batch,
@@ -80,9 +85,20 @@ def context(batch: Batch) -> dict[str, object]:
         "captures": Entries(batch.captures, lambda c: _capture(c, labels[c.path], most, few)),
         "labels": labels,
         "total": sum(c.recoverable_ns or 0 for c in batch.captures),
-        "spent": sum(c.duration_ns or 0 for c in batch.captures),
+        "spent": spent,
+        "dark": _undiagnosed(batch.captures, spent, labels),
         "scale": time(most),
     }
+
+
+def _undiagnosed(captures: Sequence[Listed], spent: float, labels: Mapping[str, str]) -> str:
+    """`535 ms (82 %) not diagnosed, most of it in n41.csv (492 ms)`; "" where that is little."""
+    ns = sum(c.undiagnosed_ns for c in captures)
+    if not ns or ns < MIN_UNDIAGNOSED_SHARE * spent:
+        return ""
+    most = max(captures, key=lambda c: c.undiagnosed_ns)
+    where = f", most of it in {short(labels[most.path], 60)} ({time(most.undiagnosed_ns)})" if len(captures) > 1 else ""
+    return f"{time(ns)}{f' ({percent(ns / spent)})' if spent else ''} not diagnosed{where}"
 
 
 def page(batch: Batch) -> dict[str, object]:

@@ -91,7 +91,6 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "linked": bool(t.report_url),
         "say_budget": phrases.budget,
         "budgets": budgets,
-        "unset": "" if t.owner and budgets else "Budget" if t.owner else "Owner" if budgets else "Owner, budget",
         "cut": cut,
         "state": t.state,
         "was_ns": t.was_ns,
