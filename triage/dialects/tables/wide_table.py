@@ -389,6 +389,11 @@ def find(headers: Sequence[str], *wanted: str) -> int:
     return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
 
 
+def positions(headers: Sequence[str], names: Iterable[str]) -> dict[str, int]:
+    """name -> 0-based position, for the headers of these names that are present."""
+    return {name: c for name in names if (c := find(headers, name)) >= 0}
+
+
 @lru_cache(maxsize=4)  # a file's headers are looked through by every reader, for every name that it may give them
 def _places(headers: tuple[str, ...]) -> dict[str, int]:
     return {normal(h): i for i, h in reversed(list(enumerate(headers)))}
@@ -396,5 +401,4 @@ def _places(headers: tuple[str, ...]) -> dict[str, int]:
 
 def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """role -> 0-based position, for the roles of `table` (role -> accepted headers, best first) that are present."""
-    found = {role: find(headers, *names) for role, names in table.items()}
-    return {role: c for role, c in found.items() if c >= 0}
+    return {role: c for role, names in table.items() if (c := find(headers, *names)) >= 0}
