@@ -69,12 +69,9 @@ class Wide:
 
     def only(self, rows: Indices) -> Wide:
         """The table of these rows alone."""
-        return replace(
-            self,
-            numbers={c: v[rows] for c, v in self.numbers.items()},
-            texts={c: v[rows] for c, v in self.texts.items()},
-            lines=rows + self.first_line if self.lines is None else self.lines[rows],
-        )
+        lines = rows + self.first_line if self.lines is None else self.lines[rows]
+        numbers = {c: v[rows] for c, v in self.numbers.items()}
+        return replace(self, numbers=numbers, texts={c: v[rows] for c, v in self.texts.items()}, lines=lines)
 
     def table(self, dialect: str, source: Source, names: Names) -> Table:
         """A table of these rows, with their lines, remarks and the headers of what was not read, and no column yet."""
@@ -223,8 +220,7 @@ def read(
     odd = Odd()
     numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd, printed)
     headers_again(source, odd, headers, len(keep))
-    texts = cast("dict[int, Names]", {c: columns[c] for c in text})
-    return Wide(headers, numbers, texts, lines, first, odd.remarks())
+    return Wide(headers, numbers, cast("dict[int, Names]", {c: columns[c] for c in text}), lines, first, odd.remarks())
 
 
 def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:
