@@ -4,8 +4,6 @@ Subjects are imperative, at most 72 characters, without a full stop: `area: chan
 Without git, or in a shallow clone that does not reach START, nothing is.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Shared helpers of the tests."""
 
-from __future__ import annotations
-
 import atexit
 import csv
 import gc

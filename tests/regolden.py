@@ -5,8 +5,6 @@ repeats is written once (helpers/folded_json.py). Reports name the rules by a di
 zeros in its place and one version of the package, so that they change only where a sentence or a number changes.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

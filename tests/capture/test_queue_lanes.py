@@ -1,7 +1,5 @@
 """Queues over a frame: work of its own, beside others, and waits, against a count of whole microseconds."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

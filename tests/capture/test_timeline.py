@@ -1,7 +1,5 @@
 """Timelines: busy and idle time, gaps and their causes, against a slow count of every instant; one trace per cause."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

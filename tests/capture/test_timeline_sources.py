@@ -1,7 +1,5 @@
 """Timelines that are told by fewer tables: lists of what ran without calls of the host, and traces of other vendors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 The same rules have to find these: none of them was there when a threshold was set.
 """
 
-from __future__ import annotations
-
 from tests.cases.guide_kernels import OCCUPANCY, WAITS, WASTE, Patient, patient
 
 LAZY = {"sm": 12, "sm_active": 12.3, "mem": 14, "l1": 12, "l2": 12, "dram": 14, "dram_active": 14, "issue": 12, "inst": 11.8, "wavefronts": 8, "lsuin": 6,

@@ -4,8 +4,6 @@ Each stands on several chips, so that no threshold can hang on one of them. `uns
 show: there neither the right answer nor a wrong one may be expected.
 """
 
-from __future__ import annotations
-
 from tests.cases.further_kernels import LAZY
 from tests.cases.guide_kernels import OCCUPANCY, WAITS, WASTE, Patient, patient
 

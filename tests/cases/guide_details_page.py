@@ -4,8 +4,6 @@
 the rules' form, without their advice; a rule speaks from NVIDIA's own threshold on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A patient lists what makes it ill; everything else is taken from a kernel of its
 thin capture, is not there at all. Names are those of the chip's generation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The figures are believable ones for a data-centre GPU with 132 SMs, not measurem
 the kernels themselves and is where measured exports go.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

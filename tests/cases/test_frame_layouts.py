@@ -1,7 +1,5 @@
 """Frames of four layouts, each marker with one known illness: it comes first on every marker, and containers stay silent."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which cause leads a marker of a frame whose counters say it plainly, on tables of any vendor's words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Frames with a known illness each: the right cause comes first on every marker, and nothing is said of containers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

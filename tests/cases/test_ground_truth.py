@@ -1,9 +1,6 @@
 """The ground truth: the kernels have the defect they claim, the script works, the diagnosis is right."""
 
-from __future__ import annotations
-
 import csv
-import importlib.util
 import json
 import re
 import stat
@@ -11,12 +8,12 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
+from tests.helpers import scripts
 
 pytestmark = pytest.mark.slow
 
@@ -26,17 +23,8 @@ KERNELS = FOLDER / "kernels"
 ARCHS = ("sm_75", "sm_80", "sm_90")
 
 
-def load(path: Path, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-measure = load(FOLDER / "measure.py", "ground_truth_measure")
-board = load(ROOT / "benchmarks" / "ground_truth.py", "ground_truth_board")
+measure = scripts.load(FOLDER / "measure.py")
+board = scripts.load(ROOT / "benchmarks" / "ground_truth.py")
 tc = measure.tc
 DEFECTS = measure.DEFECTS
 NAMES = [defect.name for defect in DEFECTS]

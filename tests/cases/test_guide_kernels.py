@@ -1,7 +1,5 @@
 """The guide's patients and others: the right cause leads, and nothing that its vetoes forbid is said beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

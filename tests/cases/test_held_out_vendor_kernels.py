@@ -5,8 +5,6 @@ rule. Each set was read once before anything was changed for it: 77 of 85 of the
 third. All figures are synthetic.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kernel whose fix is known: 24 sectors per request where 8 would do, and what it looks like after the fix."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -3,8 +3,6 @@
 Figures made up: a kernel with nothing wrong, and what each illness changes in it.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Only figures are carried over, each with where it stands.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

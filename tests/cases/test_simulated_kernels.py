@@ -3,8 +3,6 @@
 The seeds are those of the first draws that the rules did worst on, blind (benchmarks/simulated_kernels.py prints any other).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

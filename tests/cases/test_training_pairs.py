@@ -1,9 +1,6 @@
 """Traced training loops: the true cause is first, the measured gain is in the promised range, the fixed side is silent."""
 
-from __future__ import annotations
-
 import csv
-import importlib.util
 import sys
 from functools import cache
 from typing import Any
@@ -11,16 +8,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
+from tests.helpers import scripts
 
 pytestmark = pytest.mark.slow
 
 FOLDER = SAMPLES / "ground_truth"
 sys.path.insert(0, str(ROOT / "benchmarks"))
-_SPEC = importlib.util.spec_from_file_location("training_pairs", ROOT / "benchmarks" / "training_pairs.py")
-assert _SPEC is not None and _SPEC.loader is not None
-board = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = board  # dataclasses look their module up
-_SPEC.loader.exec_module(board)
+board = scripts.load(ROOT / "benchmarks" / "training_pairs.py")
 with (FOLDER / "training.csv").open(encoding="utf-8", newline="") as table:
     PAIRS = [row["defect"] for row in csv.DictReader(table)]
 # its workers had not run ahead when the profiler began: the wait is in the trace

@@ -1,7 +1,5 @@
 """The counters people collect are few: each illness still comes first, or what would show it is named with a command."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Frames of AMD and Intel GPUs whose illness is known: each vendor's graphics counters reach the causes of graphics work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

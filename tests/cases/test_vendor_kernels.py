@@ -1,7 +1,5 @@
 """Each illness that AMD's and Intel's counters can show comes first, whatever tool and generation printed it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +15,6 @@ from tests.conftest import diagnose, run
 pytestmark = pytest.mark.slow
 
 Patients = dict[str, tuple[Mapping[str, float], str]]
-OCC = "occupancy-registers occupancy-shared-memory occupancy-group-size low-occupancy launch-rate"
 # nothing busy, waves waiting: what most illnesses look like from afar
 LAZY = {"valu": 0.08, "salu": 0.03, "ta": 0.25, "vram": 0.1, "waiting": 0.85, "ta_stalled": 0.08}
 

@@ -1,7 +1,5 @@
 """What exports of AMD's and Intel's tools leave unsaid: the GPU, the unit of a counter, what threads wait for. Figures made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ A patient is told in shares (how busy, how often, how long); `counters` turns th
 no reader is spared its own formulas. Cycles of a CU are the clock times the duration; SQ counts in groups of four.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

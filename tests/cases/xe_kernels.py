@@ -3,8 +3,6 @@
 Told in shares of the time, as the vector engines count them; bytes and requests follow from the share of the memory's peak.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captures as people name them, the same in every command; formats implied by names; words for small consoles."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The main verb from outside: bad input, missing metrics, same bytes, times that add up."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """`triage explain` and `triage list` from outside, and the glossary."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`triage mcp` answers the SDK's own client over stdio and HTTP, reads nothing outside its folders, and stays short."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

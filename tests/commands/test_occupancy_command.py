@@ -1,7 +1,5 @@
 """The two commands: every part of the report, every format, every complaint in one line."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

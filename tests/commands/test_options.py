@@ -1,7 +1,5 @@
 """Options: what is typed becomes one Settings, mistakes are one line, a shell is offered what there is."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dataclasses

@@ -1,7 +1,5 @@
 """`triage --version`: one version for all that names it, the commit of a checkout, and what is installed."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

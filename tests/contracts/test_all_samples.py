@@ -1,7 +1,5 @@
 """What holds of every bundled capture. These tests stand together: to read all takes longer than any of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The code knows no cause and no rule by name: what is said of one stands in its file."""
 
-from __future__ import annotations
-
 import ast
 import re
 

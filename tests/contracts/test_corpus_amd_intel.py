@@ -1,7 +1,5 @@
 """What each real AMD and Intel export must give: dialect, rows, metrics, or the words of its refusal."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Real exports of graphics profilers: the expectation for each file. Skipped where they are not at hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import CORPUS, needs_corpus

@@ -1,7 +1,5 @@
 """Real exports of Nsight Compute, Nsight Systems and nvprof, where they are at hand: dialect, rows, metrics or refusal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

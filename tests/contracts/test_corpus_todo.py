@@ -3,8 +3,6 @@
 And both engines give the answers on which these lists rest.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

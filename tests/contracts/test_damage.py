@@ -1,7 +1,5 @@
 """A damaged export is refused or remarked, never read as something else: part of what `make hard` does twenty times."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import sys

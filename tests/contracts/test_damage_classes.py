@@ -1,7 +1,5 @@
 """Damage that looks like something honest: a half row like other text, a column once more like another, a foreign header like none."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from pathlib import Path

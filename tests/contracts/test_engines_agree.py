@@ -4,8 +4,6 @@ An engine answers signatures, and nothing else of a report depends on it; `make 
 What samples ask is compared in test_all_samples.py, what real exports ask in test_corpus_todo.py.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What happens when the machine fails: full disks, vanished files, signals, closed pipes, odd consoles."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Databases whose pages stand for more than their bytes: what is read of them ends, whatever they claim."""
 
-from __future__ import annotations
-
 import sqlite3
 import struct
 from pathlib import Path

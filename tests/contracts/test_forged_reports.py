@@ -1,7 +1,5 @@
 """Reports and cubins that claim more than their bytes: work, names and tables stay in proportion to the file."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

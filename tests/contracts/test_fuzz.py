@@ -3,8 +3,6 @@
 The long campaign is `make hard`; a case is reproduced by its number: `benchmarks/hard.py --case N`.
 """
 
-from __future__ import annotations
-
 import itertools
 import resource
 import textwrap

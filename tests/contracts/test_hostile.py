@@ -1,7 +1,5 @@
 """Text from strangers - captures, rules, templates - may be shown, never obeyed."""
 
-from __future__ import annotations
-
 import csv
 import html.parser
 import io

@@ -1,7 +1,5 @@
 """What changes nothing about the work must change nothing about the diagnosis: order, units, further columns, two files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

@@ -1,7 +1,5 @@
 """The tables of metrics: known units, directions and traits, and no name given twice."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Missing is not zero, on every bundled export: without a counter, what fired turns blind, never silent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Texts follow the numbers of ground/method.py: moved numbers leave no sentence, title, formula or page with an old one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """One number, one ranking: every sample in every format, whose order, figures and counts are those of the result."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

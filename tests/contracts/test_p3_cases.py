@@ -1,7 +1,5 @@
 """The article's own workloads give its own conclusions, in the API, the command line and both engines."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

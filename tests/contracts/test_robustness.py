@@ -1,7 +1,5 @@
 """One test for each number of the first release's field report on reliability and security."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

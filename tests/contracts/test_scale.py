@@ -1,7 +1,5 @@
 """What makes a million workloads affordable changes no answer: ranges, blocks, sorted hashes, subtraction for masks."""
 
-from __future__ import annotations
-
 import csv
 import gc
 import io

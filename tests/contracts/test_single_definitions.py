@@ -1,7 +1,5 @@
 """Facts of the method and words of the limiter classes have one home: nobody else spells them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

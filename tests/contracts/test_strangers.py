@@ -1,7 +1,5 @@
 """A slice of what strangers try with templates, histories, paths and settings; `make hard` tries all of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

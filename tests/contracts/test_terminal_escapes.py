@@ -1,7 +1,5 @@
 """Sequences that a terminal obeys, from every place of a file and its name, through every command: shown, never sent."""
 
-from __future__ import annotations
-
 import csv
 import re
 import sys

@@ -1,7 +1,5 @@
 """Names of kernels are looked through for words before a pattern is tried: that must change no answer."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 from typing import cast

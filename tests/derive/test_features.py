@@ -1,7 +1,5 @@
 """Advice asks what the GPU's generation and the API offer."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Launch shape and occupancy theory as facts: what an export does not say is worked out, with its formula."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

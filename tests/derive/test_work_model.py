@@ -1,7 +1,5 @@
 """What names of kernels tell of their work: the elements of their arrays, and how wide a product loads its operands."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Devices are found under every name profilers give them, and every value has a source."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What cannot be had keeps a rule from deciding only where it cannot decide without it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How fast collectives move their bytes, and what names of kernels tell where no operators are recorded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Facts over the whole frame: pairs by unit, mergeable runs, common causes, tiny ranges, at any size."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The one gain model: what holds of every effect, whatever the rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

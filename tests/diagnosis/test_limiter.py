@@ -3,8 +3,6 @@
 The rule results are taken out of a copy of each export before it is read, so that nothing but counters can speak.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

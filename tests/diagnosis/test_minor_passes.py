@@ -1,7 +1,5 @@
 """Passes that together take next to nothing of a frame have no findings; the same work in a long pass has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

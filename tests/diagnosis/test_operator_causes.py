@@ -1,7 +1,5 @@
 """Causes that traces of PyTorch show: each in the sample, none in a healthy one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

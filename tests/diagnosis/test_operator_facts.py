@@ -1,7 +1,5 @@
 """Shares of operators: attention by hand, misaligned products, chains of passes, and the kernels that they claim."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

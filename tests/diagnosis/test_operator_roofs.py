@@ -1,7 +1,5 @@
 """The roof of an operator: FLOPs and least bytes against the peaks of its type."""
 
-from __future__ import annotations
-
 import pytest
 
 from triage import devices

@@ -1,7 +1,5 @@
 """What a rendering lead would not believe of a frame: counts told twice, advice for another kind of pass, idle time unseen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

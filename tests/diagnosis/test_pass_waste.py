@@ -1,7 +1,5 @@
 """Needless work of passes: resolves apart, multisampled targets at their limit, passes drawn twice; formats by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

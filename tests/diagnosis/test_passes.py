@@ -1,7 +1,5 @@
 """Markers rolled up to passes: a partition of the frame, with sums that are known or not given at all."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The pixel account: layers shaded and passed on a pass's target, and what is no evidence of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

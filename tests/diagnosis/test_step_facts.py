@@ -1,7 +1,5 @@
 """Steps of a framework: the longest against the median, what it loads, and an optimizer that goes parameter by parameter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

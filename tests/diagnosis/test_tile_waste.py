@@ -1,7 +1,5 @@
 """Tiles by kernel names, and what of tiles and waves a product leaves unused; sizes worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from triage.capture.trace_nouns import Operator

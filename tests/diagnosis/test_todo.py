@@ -1,7 +1,5 @@
 """The to-do list: one item per root cause, the same in every format; its sums are the headline."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

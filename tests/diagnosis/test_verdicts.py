@@ -1,7 +1,5 @@
 """One verdict per workload: a cause decides, silence alone never means health."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The checks of docs/dialect.md: bundled dialects pass them, and each defect of a dialect is named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

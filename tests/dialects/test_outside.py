@@ -1,7 +1,5 @@
 """Dialects from outside: docs/dialect.md runs as printed, errors are one line, and only the user makes code run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

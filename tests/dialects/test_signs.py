@@ -1,7 +1,5 @@
 """A dialect's SIGN, which is looked for before it is imported, never hides a file that it would recognise."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Names that repeat are told apart, and what gives back next to nothing is never first, in every report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The types of the result, its schema and what is written say the same: adding a key in one place alone fails here."""
 
-from __future__ import annotations
-
 import copy
 import json
 import types

@@ -1,7 +1,5 @@
 """The frame at a glance: root causes, honest sums, the way through the tree."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

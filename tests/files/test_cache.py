@@ -1,7 +1,5 @@
 """The place of compiled rules and templates: never out of date, never trusted blindly, never needed."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Text that would overflow a parser's stack is an error with a line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

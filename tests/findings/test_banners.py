@@ -1,7 +1,5 @@
 """A cause with a banner is said above the list, whatever leads it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import triage

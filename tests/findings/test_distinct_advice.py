@@ -1,7 +1,5 @@
 """Each measure once in an item's advice."""
 
-from __future__ import annotations
-
 from triage.findings.distinct_advice import distinct
 
 

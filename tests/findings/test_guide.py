@@ -1,7 +1,5 @@
 """NVIDIA's Compute Triage Guide as data: every check is asked by a rule or says why not, and a kernel can be walked through it."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A to-do item speaks to who can act: the call of a library's kernel, the code of one's own; fills never lead."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

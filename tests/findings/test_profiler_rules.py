@@ -1,7 +1,5 @@
 """The profiler's own rule results, held against ours."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What followed waits are evidence for: the meanings that the reader gives, causes that exist, and one line of each."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """Names people can read, from names compilers write."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

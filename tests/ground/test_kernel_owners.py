@@ -1,7 +1,5 @@
 """Owners of kernels by name: every pattern finds its example, none takes the user's own kernels for another's."""
 
-from __future__ import annotations
-
 import pytest
 
 from triage.findings.owner_advice import owner_advice, table

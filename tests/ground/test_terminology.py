@@ -1,7 +1,5 @@
 """Reports about an AMD or Intel GPU speak in that vendor's words, in every format; what was captured is quoted as it is."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A writer of small cubins: an ELF file with functions, their symbols, and a line table that is relocated against them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 

@@ -5,8 +5,6 @@ damaged export must be what it made of the whole one, or it says so: a refusal, 
 that differ without either are a silent change, the worst fault that a reader can have.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Reading through a dialect, and checking that every value leads back to the cell it came from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trackers that stall and lie: HTTP servers on a free local port that answer whatever is asked in one wrong way."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -5,8 +5,6 @@ In a capture of many workloads one cell stands under hundreds of findings, and t
 to one line per rule. `unfold` gives the same document again, value for value.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -5,8 +5,6 @@ Each run still is a process of its own, with its own arguments, folder, environm
 that, or a cache of its own, starts a whole one (`conftest.run`).
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

@@ -5,8 +5,6 @@ engineer would call this illness, by a generator seeded with the frame's name, s
 fails on the next. Containers hold what their markers add up to and are never ill.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

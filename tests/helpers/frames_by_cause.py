@@ -4,8 +4,6 @@ Synthetic. Shares are percent, `ms` is the marker's time. A frame may hold conta
 be found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

@@ -5,8 +5,6 @@ cells, headers, units, line ends, encodings, marker paths, sizes. Everything is 
 case is reproduced by its number alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import random

@@ -1,7 +1,5 @@
 """What headers of a custom table are read as, by their words alone."""
 
-from __future__ import annotations
-
 from triage.dialects.custom import agree, say
 
 

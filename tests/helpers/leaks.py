@@ -1,7 +1,5 @@
 """What a process keeps of diagnoses that are done: memory, open files, threads, processes of its own. Linux only."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

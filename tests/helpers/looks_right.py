@@ -10,8 +10,6 @@ It knows nothing of the reader. Same rows, same cells, and what changed is one o
 - gap: a cell is empty in a row, or a column, that has other empty cells
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -4,8 +4,6 @@ Studios name columns in their own words and cases, write percent, fractions or c
 stands by a path, a parent's name, a level or blanks before its name. The markers are those of ill_frames.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

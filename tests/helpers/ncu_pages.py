@@ -1,7 +1,5 @@
 """The cells that every page of `ncu --csv` begins with, and the columns of its two pages."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path

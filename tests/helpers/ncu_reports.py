@@ -4,8 +4,6 @@ Field numbers as the reader's modules name them; nothing here is taken from anyb
 sample capture anew: python -m tests.helpers.ncu_reports
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

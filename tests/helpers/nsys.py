@@ -1,15 +1,12 @@
 """Small Nsight Systems databases, made as the bundled timeline is made."""
 
-from __future__ import annotations
-
-import importlib.util
 import sqlite3
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import SAMPLES
+from tests.helpers import scripts
 from triage.capture.capture import Capture
 from triage.reading import reader
 
@@ -17,16 +14,7 @@ FOLDER = SAMPLES / "nsys-sqlite"
 SAMPLE = FOLDER / "training_two_gpus.sqlite"
 
 
-def _script() -> Any:
-    spec = importlib.util.spec_from_file_location("make_timeline", FOLDER / "make_timeline.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["make_timeline"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-script = _script()
+script = scripts.load(FOLDER / "make_timeline.py")
 US, MS = script.US, script.MS
 
 

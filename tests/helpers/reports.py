@@ -1,7 +1,5 @@
 """Frames, hostile names and a checker of Jira markup for the report tests."""
 
-from __future__ import annotations
-
 import functools
 import random
 import re

@@ -1,7 +1,5 @@
 """A writer of instruction words for NVIDIA GPUs from sm_70 on: the fields that the reader must understand."""
 
-from __future__ import annotations
-
 import struct
 
 PT, RZ, NO = 7, 255, 7  # predicate that is always true, register that reads as zero, no scoreboard

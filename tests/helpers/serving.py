@@ -1,7 +1,5 @@
 """An HTTP server on a free local port for as long as a test needs it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

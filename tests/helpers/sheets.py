@@ -1,7 +1,5 @@
 """Text tables cut into raw cells, so that they can be damaged and compared cell by cell."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """What spreadsheets, scripts and people do to an export beside `damage.KINDS`: empty and merged cells, other spellings,
 totals, factors, rows and columns moved. Each function changes a sheet, and returns False where it offers no place."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A second round of attacks beside strangers.py: by syntax and methods, by values, by files beside a file, by wrong arguments."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sqlite3

@@ -4,8 +4,6 @@ An attack is right when it ends in a report or in one line, within the processor
 outside its folder.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import resource

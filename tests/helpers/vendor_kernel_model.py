@@ -5,8 +5,6 @@ long each unit and the chain of a wave's waiting take, and from these the shares
 turn into counters. Which illness a patient has is no opinion: `saved` runs the model again without it. All figures made up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import ceil
 

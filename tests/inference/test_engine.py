@@ -1,7 +1,5 @@
 """The rule engine against a plain evaluation, and the two engines against each other."""
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

@@ -1,7 +1,5 @@
 """What the pass over all workloads asks, against what the inference of three truths says."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -5,8 +5,6 @@ E concepts, F the CUDA guide's occupancy section, G groups, H misprints). A `wro
 an article gets wrong from coming back.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

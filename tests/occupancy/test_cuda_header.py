@@ -4,8 +4,6 @@ The header is not part of this project. Where it is installed (a CUDA toolkit, t
 wheel, or the path in CUDA_OCCUPANCY_H) a small driver is compiled with the system's C++ compiler.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """What must hold for any launch on any architecture."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The calculators against tables of answers: NVIDIA's header, three AMD implementations, step tables."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 from collections import defaultdict

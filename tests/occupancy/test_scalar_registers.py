@@ -1,7 +1,5 @@
 """Scalar registers as profilers print them, which is as allocated, keep no group out that runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from triage import occupancy

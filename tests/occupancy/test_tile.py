@@ -1,7 +1,5 @@
 """Tiles and launch shapes: the halo table, and arithmetic that must hold for any numbers."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import math

@@ -1,7 +1,5 @@
 """Many captures: which files are captures, names, damaged files, interruption, the same bytes every time."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Before and after: the article's tables, matching, noise, what became of findings and predictions."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

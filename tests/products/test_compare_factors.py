@@ -1,7 +1,5 @@
 """Why a kernel's time changed: the ratio of two times as a product of four ratios, and what makes launches hard to compare."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Launches of two timelines are matched by name and launch shape; what differs beside them stands in the first lines."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from pathlib import Path

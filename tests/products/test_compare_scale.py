@@ -1,7 +1,5 @@
 """Comparisons of very many workloads: everything is judged and counted, what matters most is listed, and little is held."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Comparisons that nobody should believe without a word: other kernels, other GPUs and shapes, promises that cannot fail."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

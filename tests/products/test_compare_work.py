@@ -1,7 +1,5 @@
 """Unequal work is said before times, times are per call then; kinds of change; iterations; what adds to the change."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace

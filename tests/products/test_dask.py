@@ -1,7 +1,5 @@
 """The same batch on a real Dask cluster of two worker processes, one of which is killed half-way."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A watched folder: captures are diagnosed once they are complete, and only once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A history: kept whole, opened by later versions, and a gate that names the build and the cause."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

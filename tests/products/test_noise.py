@@ -1,7 +1,5 @@
 """What repeats can tell: intervals that hold, verdicts that are seldom wrong, remarks that are seldom made."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

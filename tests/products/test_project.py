@@ -1,7 +1,5 @@
 """triage.toml: what it may say, what becomes of accepted causes, budgets, owners."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

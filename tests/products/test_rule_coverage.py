@@ -1,7 +1,5 @@
 """`triage check --coverage` sees what samples and tests exercise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`triage check` names each mistake in a rule or cause file with file, line, what stands there, and what was meant."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What `triage check` says of the style of bundled rules and causes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tickets: one per root cause, the same fingerprint tomorrow, bodies that fit and cannot be hijacked."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

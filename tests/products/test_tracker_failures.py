@@ -1,7 +1,5 @@
 """Trackers that stall and lie, on this machine: one line, no token, no ticket twice, nothing a terminal obeys."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ GitHub, GitLab, Jira and Redmine are contract fakes here; a real Redmine is used
 installed (TRIAGE_REDMINE=1 asks for it, TRIAGE_REDMINE="URL KEY" names one that runs).
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Histories of few builds: what the gate says it never misses fails, noise alone does not, and nothing passes unsaid."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """Every row of an export is read, merged into another, left out with a remark, or known to be of another kind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

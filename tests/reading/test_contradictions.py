@@ -1,7 +1,5 @@
 """What an export says twice must agree: rows that contradict themselves are left out, figures too, always with a remark."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Several frames in one capture, units that a table does not say, frame pacing: told by evidence, or asked about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

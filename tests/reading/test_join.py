@@ -1,7 +1,5 @@
 """A trace and a report of counters as one capture: times of the one, counters of the other, each figure from its file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

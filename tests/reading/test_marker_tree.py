@@ -1,7 +1,5 @@
 """The frame's arithmetic: exclusive times add up, nothing is counted twice, repeats fold and unfold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

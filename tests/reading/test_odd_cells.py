@@ -1,7 +1,5 @@
 """Cells that depart from all others of their column are remarked on; rows of another kind are not."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

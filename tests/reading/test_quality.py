@@ -1,7 +1,5 @@
 """Remarks on what the figures themselves say of the way they were taken."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Traces of several ranks are one job: the rank all wait for, and what the others wait."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Needed bytes that the user states: what was moved beyond them is recoverable, and without excess the kernel is at its limit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

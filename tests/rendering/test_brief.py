@@ -1,7 +1,5 @@
 """The brief: bounded, sure and unsure apart, with ids and absolute counts."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

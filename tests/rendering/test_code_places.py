@@ -1,7 +1,5 @@
 """Sentences about waits: what is awaited, of how many, in which queue, and who is late."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Every format over ordinary and hostile frames: well-formed, inert, the same bytes twice."""
 
-from __future__ import annotations
-
 import csv
 import html.parser
 import io

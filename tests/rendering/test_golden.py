@@ -1,7 +1,5 @@
 """Golden files: reports of the samples, byte for byte. `make golden` rewrites them; read the diff before committing."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

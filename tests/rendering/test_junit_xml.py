@@ -1,7 +1,5 @@
 """JUnit XML: well-formed, counted, and nothing of a foreign text taken for markup."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 from hypothesis import given

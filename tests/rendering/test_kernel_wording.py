@@ -1,7 +1,5 @@
 """A kernel's report speaks of kernels: every sentence of every compute sample, read for words of what is drawn."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import re

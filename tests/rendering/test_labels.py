@@ -1,7 +1,5 @@
 """One label per concept in every report: each head is spelled in rendering/labels.py alone, and once."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

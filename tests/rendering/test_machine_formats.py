@@ -1,7 +1,5 @@
 """SARIF and GitHub annotations: their structure, their places, and names that try to break out of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Operators of a trace in every report, with dims, type, rate and share of the roof."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as tree
 
 from tests.conftest import SAMPLES

@@ -1,7 +1,5 @@
 """Packed data of a page comes back as it was, in Python and in the page's script."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The HTML report in a real browser, and its Lighthouse scores. Screenshots land in out/, to be looked at."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Queues of a frame as a picture in the page, and as lines in the terminal."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Templates of strangers: files below their folder alone, processor time and memory bounded by the system."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Custom templates: the same variables, in a sandbox, with errors that name the line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The skill, its tasks and the harness: commands run as written, truths are the model's own, a scripted stand-in is graded."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

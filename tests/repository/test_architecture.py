@@ -1,7 +1,5 @@
 """The architecture keeps its shape: imports run one way, bans hold, start-up stays light, modules stay small."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """docs/architecture.md matches the code: its packages, their order and docstrings, and where each change goes."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

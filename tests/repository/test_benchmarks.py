@@ -1,7 +1,5 @@
 """The benchmark's own parts: rows survive an interruption, and inputs are what their names say."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import json

@@ -1,7 +1,5 @@
 """What CI services run: the script on good and bad builds, the comment through the real clients, the YAML as written."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

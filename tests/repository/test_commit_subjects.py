@@ -1,7 +1,5 @@
 """The check of commit subjects in `make lint`."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every command of README and docs: run as written, on files that the names stand for; every inline one names what exists."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import shlex

@@ -1,26 +1,19 @@
 """Pages generated from the program: complete, written where asked, with links that lead somewhere."""
 
-from __future__ import annotations
-
-import importlib.util
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.helpers import scripts
 from triage.commands import cli
 
 
 @pytest.fixture(scope="module")
 def generator() -> Any:
-    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return scripts.load(ROOT / "docs" / "generate.py")
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +58,6 @@ def test_every_rule_metric_verb_and_dialect_has_its_section(pages: dict[str, str
     assert pages["glossary"].count("| <a id=") == len(glossary.entries())
 
 
-def test_the_benchmark_page_shows_the_recorded_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "bench", module)
-    spec.loader.exec_module(module)
+def test_the_benchmark_page_shows_the_recorded_runs() -> None:
+    module = scripts.load(ROOT / "benchmarks" / "bench.py")
     assert (ROOT / "benchmarks" / "README.md").read_text("utf-8") == module.page()

@@ -1,7 +1,5 @@
 """What docs/platforms.md says is tested on Linux for macOS and Windows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

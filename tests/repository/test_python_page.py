@@ -1,7 +1,5 @@
 """The page about Python: its examples run and print what stands there; the package's names are those it promises."""
 
-from __future__ import annotations
-
 import builtins
 import doctest
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What people install and trust: workflows with pinned actions and few permissions, hooks that run, groups that resolve."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

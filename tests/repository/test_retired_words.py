@@ -1,7 +1,5 @@
 """Words that the project no longer uses stay out of its docs, help and reports; rules and causes are `triage check`'s."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

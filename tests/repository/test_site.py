@@ -1,7 +1,5 @@
 """The pages for people: the site builds without a broken link, and what the pages show is so."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

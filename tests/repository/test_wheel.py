@@ -3,8 +3,6 @@
 Without network: build tools and dependencies come from this environment. TRIAGE_NETWORK=1 installs dependencies for real.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Where a rule speaks and where its advice belongs: facts of the pack, of the rule, and of a capture."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The vocabulary of causes: it loads, rules speak for it, its chains have roots, and its advice fits its reader."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

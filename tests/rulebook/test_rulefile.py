@@ -1,7 +1,5 @@
 """Every author mistake is caught when the file is read, with file:line and the next step."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The section `unweighed` of a rule file: a second rule, for captures that counted the waste and nothing of its weight."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

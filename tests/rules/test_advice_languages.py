@@ -1,7 +1,5 @@
 """Advice speaks the language that the work is written in: no HLSL to a HIP kernel, no HIP to a shader."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """AMD rules on the documented kernels: a scheduling limit says why waves are missing, low occupancy says whether it matters."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

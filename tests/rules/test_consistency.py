@@ -5,8 +5,6 @@ design is no contradiction: between 60 % and 80 % SOL the method follows both of
 choose between more warps and more loads in flight per warp.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from typing import Any

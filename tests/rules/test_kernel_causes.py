@@ -1,7 +1,5 @@
 """What a CUDA kernel's time goes on, told from the parts behind the shares of peak; figures made up, in per cent."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

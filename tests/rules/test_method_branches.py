@@ -1,7 +1,5 @@
 """The table of the article's branches: each is carried in every revision that has it, and no rule of the method is left out."""
 
-from __future__ import annotations
-
 import tomllib
 
 from tests.conftest import ROOT

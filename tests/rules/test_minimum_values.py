@@ -1,7 +1,5 @@
 """No rule speaks of what cannot matter: every condition has a floor, a number below which it stays silent."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from triage.rulebook.expression import Condition

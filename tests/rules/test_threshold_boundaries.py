@@ -4,8 +4,6 @@ A line takes an embedded test, moves one fact and says between which two values 
 a threshold that somebody changes by a few per cent fails here until `make golden` writes where it is now.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from functools import cache

@@ -1,7 +1,5 @@
 """What a rule says of an AMD or Intel GPU rests on a source about that vendor's hardware, or on one about every GPU."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

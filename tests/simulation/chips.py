@@ -1,7 +1,5 @@
 """The chips of the small machine: rates per SM and clock, bytes per second, latencies; rounded public figures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """A run's counters under the names `ncu --set full --page raw` gives them on its chip."""
 
-from __future__ import annotations
-
 from .machine import Run
 
 E, A = ".avg.pct_of_peak_sustained_elapsed", ".avg.pct_of_peak_sustained_active"

@@ -5,8 +5,6 @@ beside it because it is true of the same kernel (`beside`). That the illness bin
 kernel only where its cure saves time on the machine (or, for a healthy one, where nothing would).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random

@@ -1,7 +1,5 @@
 """Writes a run as the long CSV of `ncu --page details --csv`: labelled rows, and the sentences of NVIDIA's rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

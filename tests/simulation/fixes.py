@@ -1,7 +1,5 @@
 """What each cause's cure would change in a kernel: the machine runs the cured kernel, and the difference is the truth."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Judges a diagnosis of a made-up kernel as an expert would: is the root first, and is nothing wrong beside it?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

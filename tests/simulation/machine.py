@@ -1,7 +1,5 @@
 """Runs a kernel on a chip: demand per unit, a warp's own latency, waves of groups; time and stalls follow."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

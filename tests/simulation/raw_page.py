@@ -1,7 +1,5 @@
 """Writes a run as the wide CSV of `ncu --page raw --csv`: names, units, one row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.helpers import ncu_pages

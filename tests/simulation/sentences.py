@@ -3,8 +3,6 @@
 Each comes with its section, rule and estimate: a local one is of the unit or stall, a global one of the time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .counters import counters, throughputs

@@ -1,7 +1,5 @@
 """Another machine of the same kind: what is not printed on a data sheet differs, within what is seen in practice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

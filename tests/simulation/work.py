@@ -1,7 +1,5 @@
 """What a kernel does: launch shape, and the instructions and accesses of one warp."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 LANES = 32

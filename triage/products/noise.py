@@ -283,7 +283,7 @@ def remarks(times: Sequence[float]) -> tuple[list[float], list[tuple[float, int]
     return [float(np.exp(v)) for v in values if abs(v - middle) > far], []
 
 
-def _modes(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def _modes(values: Floats) -> list[Floats]:
     """Two groups of at least two runs each, with a gap between them that their own spread does not explain."""
     gaps = np.diff(values)[1:-1]
     cut = int(np.argmax(gaps)) + 2

@@ -1,7 +1,5 @@
 """Printed commands of AMD's tools ask for counters that the GPU at hand has."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Radeon GPU Analyzer's statistics beside a capture join its launches: spills and registers that no profiler printed."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands that collect counters run: each pass within what the hardware counts at once, and passes are read together."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

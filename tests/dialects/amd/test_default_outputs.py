@@ -1,7 +1,5 @@
 """What AMD's tools write by default or wrote before: JSON, databases, names without quotes, work of the runtime."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

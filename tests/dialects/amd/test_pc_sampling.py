@@ -1,7 +1,5 @@
 """Program-counter samples of rocprofv3: shares of waiting, hot lines, names from the trace beside them or from the JSON."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

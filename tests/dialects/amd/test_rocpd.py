@@ -1,7 +1,5 @@
 """ROCm's database and traces: schemas old and new, the same timeline as the CSV traces of one run."""
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Panels of single units (16.1, 17.1, 18.1, ...) are read as one workload, and cold calls do not speak for the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

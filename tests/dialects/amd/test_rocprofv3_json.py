@@ -1,7 +1,5 @@
 """rocprofv3's JSON with what it records beside the dispatches."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Thread traces of rocprofv3: kernels of a listing, what their waits are for, and where the cycles go."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

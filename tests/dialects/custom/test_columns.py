@@ -1,7 +1,5 @@
 """Custom tables: each column's decision has a reason, and `[columns]` in triage.toml reads what words do not."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

@@ -5,8 +5,6 @@ one before the others), `healthy` or `container`. The first three sets stretch t
 people do. What was right when each was first read stands in docs/field-notes.md.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

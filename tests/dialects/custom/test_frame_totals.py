@@ -1,7 +1,5 @@
 """The total of a frame beside the times of its passes: the passes' times are read, whichever stands first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Custom tables: what names rows and columns, what a bare occupancy is, and what tells a frame from launches."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Custom tables with rows of the host, mapped names and units, and names that a tool cut."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

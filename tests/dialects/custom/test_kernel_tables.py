@@ -1,7 +1,5 @@
 """Tables of kernels from people's own scripts: whose they are, what their words mean, and which causes come first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

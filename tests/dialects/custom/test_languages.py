@@ -1,7 +1,5 @@
 """Custom tables of kernels: abbreviations, cut PerfWorks names, other languages, and what states no unit or no GPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables of studios: whatever the words for the columns, every ill marker's cause comes first and containers stay silent."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

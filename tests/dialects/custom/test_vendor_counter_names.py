@@ -1,7 +1,5 @@
 """Counters under the names that vendors' tools print, in tables of one's own: the one ill marker's cause comes first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Logs of frame times: MangoHud, CapFrameX, gfxinfo, Unity, FrameView; and which side sets the frame rate."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

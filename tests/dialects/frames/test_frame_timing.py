@@ -1,7 +1,5 @@
 """Frame-level timing: PresentMon and the Unreal CSV profiler."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

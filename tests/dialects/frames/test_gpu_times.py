@@ -1,7 +1,5 @@
 """Exports of GPU times by pass: Unreal logs and timers, trace events, Tracy, apitrace, INTEL_MEASURE."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Barriers and queues, where an export lists them: counted per piece of work, and heard by the advice about order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nsight Graphics GPU Trace: the demo frame, its provenance, and the ways such exports vary."""
 
-from __future__ import annotations
-
 import runpy
 import shutil
 from pathlib import Path

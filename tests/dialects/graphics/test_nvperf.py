@@ -1,7 +1,5 @@
 """Nsight Perf SDK tables."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PIX: pixtool's event list and the window's."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 

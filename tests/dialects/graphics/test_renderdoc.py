@@ -1,7 +1,5 @@
 """RenderDoc counters, alone and joined with the event tree."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from pathlib import Path

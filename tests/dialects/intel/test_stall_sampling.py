@@ -1,7 +1,5 @@
 """unitrace --stall-sampling: samples by instruction become reasons per kernel. All figures made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """VTune's hotspots report by computing task: spellings, delimiters, rows that are no kernels. All figures made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nsight Compute readers: samples, every layout variation we know of, provenance, refusals."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

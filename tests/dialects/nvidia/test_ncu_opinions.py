@@ -1,7 +1,5 @@
 """Figures that only the sentences of Nsight Compute's rules hold, in the wordings of several versions."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Nsight Compute's own reports: the same launches and figures as the raw page of them, and no damage that hurts."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """nvprof readers: samples, glued units, levels, several tables in one file, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

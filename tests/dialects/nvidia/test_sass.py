@@ -1,7 +1,5 @@
 """Machine code: fields of a word, ways through a body, what a stall waits for, and which argument an access goes through."""
 
-from __future__ import annotations
-
 import importlib
 import struct
 from pathlib import Path

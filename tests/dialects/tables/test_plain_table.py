@@ -1,7 +1,5 @@
 """Small plain tables are read without pandas, cell for cell as with it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Chrome traces of PyTorch's profiler: rows, damage, timeline, operators, and words for files without GPU work."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

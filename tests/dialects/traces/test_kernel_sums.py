@@ -1,7 +1,5 @@
 """Kernels with their times as frameworks print them: PyTorch's table, Proton's tree, CLIntercept's report, TensorRT's layers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

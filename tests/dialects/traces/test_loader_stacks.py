@@ -1,7 +1,5 @@
 """The function that takes most of a data loader's waits is the innermost one in which half of them passes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from triage.dialects.traces.loader_stacks import hottest

@@ -1,7 +1,5 @@
 """Nsight Systems readers: samples, text layouts, versions, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nsight Systems' database: tables and versions that come and go, several processes, cells that can be found, hostile bytes."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Lists of operations as `nsys stats` writes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.conftest import SAMPLES

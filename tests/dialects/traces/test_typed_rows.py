@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from triage.dialects.traces.typed_rows import TypedRows

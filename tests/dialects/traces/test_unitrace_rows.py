@@ -1,7 +1,5 @@
 """Chrome traces of Intel's unitrace: work with sizes in its name, calls by the flows behind them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

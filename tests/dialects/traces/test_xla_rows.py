@@ -1,7 +1,5 @@
 """Chrome traces of XLA (JAX, TensorFlow): work by process and details, calls by correlation; protobuf files are named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

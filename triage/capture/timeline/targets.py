@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.trace_nouns import KERNEL, Trace
 from triage.ground.kernel_names import is_collective
 
@@ -70,9 +71,7 @@ def next_step(trace: Trace | None, names: Collection[str] | None = None) -> Call
     return (lambda _metrics: run) if run else None
 
 
-def _launch(
-    trace: Trace, same: np.ndarray[tuple[int], np.dtype[np.int64]], mine: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> int:
+def _launch(trace: Trace, same: Indices, mine: Indices) -> int:
     """How many launches of a function (`same`) come before the typical one of the kernel (`mine`) in its process."""
     ops = trace.operations
     length = ops.end[mine] - ops.start[mine]

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from triage.capture.arrays import Indices, Masks
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.timeline import collectives, host_ranges, optimizers
 from triage.capture.timeline.gaps import Gaps, find, unseen
 from triage.capture.timeline.spans import Union, shared_out, spread, union
@@ -79,7 +79,7 @@ def build(trace: Trace) -> Timeline:
 
 
 def _device(
-    trace: Trace, number: int, rows: Indices, own: np.ndarray[tuple[int], np.dtype[np.float64]], edges: Indices
+    trace: Trace, number: int, rows: Indices, own: Floats, edges: Indices
 ) -> tuple[DeviceTimeline, Union, Gaps]:
     import pandas as pd
 
@@ -202,7 +202,7 @@ def _graphs(calls: Calls) -> Masks:
     return found
 
 
-def _shares(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
+def _shares(values: Floats) -> list[float]:
     return [float(v) for v in np.round(np.clip(values, 0.0, 1.0), 4)]
 
 

@@ -24,7 +24,7 @@ SPREAD = 1.25  # slowest pass over fastest pass that is worth a remark
 
 def is_long(headers: list[str]) -> bool:
     """Kernel name, counter name, counter value."""
-    return all(wide_table.find(headers, h) >= 0 for h in ("Kernel_Name", "Counter_Name", "Counter_Value"))
+    return len(wide_table.positions(headers, ("Kernel_Name", "Counter_Name", "Counter_Value"))) == 3
 
 
 def load(source: Source, dialect: str, line: int, headers: list[str], decimal: str = "") -> tuple[Table, Export]:
@@ -33,9 +33,10 @@ def load(source: Source, dialect: str, line: int, headers: list[str], decimal: s
         raise BadCapture(f"{source.path}: columns of kernels, counters and values missing", "export again")
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
     counter_at, value_at = wide_table.find(headers, "Counter_Name"), wide_table.find(headers, "Counter_Value")
-    keys = [c for k in _KEYS if (c := wide_table.find(headers, k)) >= 0]
-    if wide_table.find(headers, "Dispatch_Id") < 0:  # then its launching call is part of the key
-        keys = [c for k in ("Correlation_Id", "Kernel_Name") if (c := wide_table.find(headers, k)) >= 0]
+    known = wide_table.positions(headers, _KEYS)
+    if "Dispatch_Id" not in known:  # then its launching call is part of the key
+        known = wide_table.positions(headers, ("Correlation_Id", "Kernel_Name"))
+    keys = list(known.values())
     launch = {r: c for r, c in roles.items() if r not in ("name", "start", "end")}
     # timestamps as text: as float64 they would lose their last digits
     text = {roles["name"], counter_at, *keys, *(roles[r] for r in ("start", "end") if r in roles)}

@@ -57,7 +57,7 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """Method, ExecutionOrder and GlobalWorkSize after the comment lines."""
     line, headers = wide_table.header(source)
-    if line and all(wide_table.find(headers, h) >= 0 for h in ("Method", "GlobalWorkSize", "WorkGroupSize")):
+    if len(wide_table.positions(headers, ("Method", "GlobalWorkSize", "WorkGroupSize"))) == 3:
         return Match(0.95, f"session columns (Method, ..., GlobalWorkSize) on line {line}")
     return None
 
@@ -68,8 +68,8 @@ def read(source: Source, options: Options) -> Table:
     bare = [wide_table.split_unit(h) for h in headers]  # `Time (ms)`, `LocalMemSize`: units only on some
     plain = [b for b, _ in bare]
     method, time = wide_table.find(plain, "Method"), wide_table.find(plain, "Time")
-    sizes = {w: c for w in ("GlobalWorkSize", "WorkGroupSize") if (c := wide_table.find(plain, w)) >= 0}
-    launch = {m: c for h, m in _LAUNCH.items() if (c := wide_table.find(plain, h)) >= 0}
+    sizes = wide_table.positions(plain, ("GlobalWorkSize", "WorkGroupSize"))
+    launch = {_LAUNCH[h]: c for h, c in wide_table.positions(plain, _LAUNCH).items()}
     counters = {h: i for i, h in enumerate(plain) if h in counter_names.DIRECT}
     numeric = [*launch.values(), *counters.values(), *([time] if time >= 0 else [])]
     wide = wide_table.read(source, line, headers, numeric, [method, *sizes.values()], decimal=options.decimal)

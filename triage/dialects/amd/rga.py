@@ -50,7 +50,7 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """USED_VGPRs beside AVAILABLE_VGPRs and a DEVICE, whatever the separator."""
     line, headers = wide_table.header(source)
-    if line and all(wide_table.find(headers, h) >= 0 for h in ("DEVICE", "USED_VGPRs", "USED_SGPRs")):
+    if len(wide_table.positions(headers, ("DEVICE", "USED_VGPRs", "USED_SGPRs"))) == 3:
         return Match(0.95, f"compiler statistics (DEVICE, USED_VGPRs, ...) on line {line}")
     return None
 
@@ -58,8 +58,8 @@ def recognise(source: Source) -> Match | None:
 def read(source: Source, options: Options) -> Table:
     """One row per kernel and GPU; raises BadCapture without rows."""
     line, headers = wide_table.header(source)
-    found = {metric: c for h, metric in _METRICS.items() if (c := wide_table.find(headers, h)) >= 0}
-    axes = [c for a in _AXES if (c := wide_table.find(headers, a)) >= 0]
+    found = {_METRICS[h]: c for h, c in wide_table.positions(headers, _METRICS).items()}
+    axes = list(wide_table.positions(headers, _AXES).values())
     device = wide_table.find(headers, "DEVICE")
     if device < 0 or not found:
         raise BadCapture(f"{source.path}: not an RGA statistics table", "see: triage facts FILE")

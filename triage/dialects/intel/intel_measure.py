@@ -46,7 +46,7 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: INTEL_MEASURE of the CPU, without GPU times", "record without the option cpu"
         )
     frame, kind, count, target = (wide_table.find(headers, h) for h in ("frame", "type", "count", "renderpass"))
-    hashes = [c for h in _SHADERS if (c := wide_table.find(headers, h)) >= 0]
+    hashes = list(wide_table.positions(headers, _SHADERS).values())
     texts = [c for c in (frame, kind, target, *hashes) if c >= 0]
     numeric = [c for c in (time, idle, count) if c >= 0]
     wide = wide_table.read(source, line, headers, numeric, texts)

@@ -59,29 +59,20 @@ _UNITS = {
     "mbps": 1e6,
     "percent": 0.01,
 }
-# oneprof's names (EuActive), unitrace's (XVE_ACTIVE) and those of the PTI samples (EU Active)
-_METRICS: dict[str, str] = {
-    "GpuTime": "gpu.time",
-    "GPU_TIME": "gpu.time",
-    "Time": "gpu.time",
-    "KernelTime": "gpu.time",
-    "Calls": "frame.calls",
-    "AvgGpuCoreFrequencyMHz": "sm.frequency",
-    "AvgGpuCoreFrequency": "sm.frequency",
-    "EuActive": "eu.active",
-    "EuStall": "eu.stall",
-    "EuIdle": "eu.idle",
-    "XVE_ACTIVE": "eu.active",
-    "XVE_STALL": "eu.stall",
-    "XVE_IDLE": "eu.idle",
-    "EU Active": "eu.active",
-    "EU Stall": "eu.stall",
-    "EU Idle": "eu.idle",
-    "GPU_MEMORY_BYTE_READ": "vram.bytes_read",
-    "GPU_MEMORY_BYTE_WRITE": "vram.bytes_written",
-    "XVE_MULTIPLE_PIPE_ACTIVE": "eu.both_pipes",
-    "SLM_BYTE_READ": "slm.bytes_read",
+# metric -> oneprof's names (EuActive), unitrace's (XVE_ACTIVE) and those of the PTI samples (EU Active)
+_NAMES = {
+    "gpu.time": ["GpuTime", "GPU_TIME", "Time", "KernelTime"],
+    "frame.calls": ["Calls"],
+    "sm.frequency": ["AvgGpuCoreFrequencyMHz", "AvgGpuCoreFrequency"],
+    "eu.active": ["EuActive", "XVE_ACTIVE", "EU Active"],
+    "eu.stall": ["EuStall", "XVE_STALL", "EU Stall"],
+    "eu.idle": ["EuIdle", "XVE_IDLE", "EU Idle"],
+    "vram.bytes_read": ["GPU_MEMORY_BYTE_READ"],
+    "vram.bytes_written": ["GPU_MEMORY_BYTE_WRITE"],
+    "eu.both_pipes": ["XVE_MULTIPLE_PIPE_ACTIVE"],
+    "slm.bytes_read": ["SLM_BYTE_READ"],
 }
+_METRICS = {name: metric for metric, names in _NAMES.items() for name in names}
 # columns in which the hardware's reports say that they are not to be trusted; spelled as exported
 _FLAGS = {
     "ReportError": "reports with errors",
@@ -113,9 +104,7 @@ _KEYED = {
 
 def names() -> dict[str, list[str]]:
     """What ComputeBasic and its kin print."""
-    out: dict[str, list[str]] = {}
-    for name, metric in _METRICS.items():
-        out.setdefault(metric, []).append(name)
+    out = dict(_NAMES)
     for m in schema.all_metrics().values():
         ours = m.id.split(".")[0] in _AREAS
         if ours and m.aliases and m.id not in ("gpu.idle", "gpu.active"):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.compression import bounded
 from triage.capture.source import Source
 from triage.files.metered import Meter, guard
@@ -220,7 +220,7 @@ def floats(values: Indices) -> Floats:
     return np.where(values == MISSING, np.nan, values.astype(np.float64))
 
 
-def sane(start: Indices, end: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], str]:
+def sane(start: Indices, end: Indices) -> tuple[Masks, str]:
     """(rows with plausible times, problems of the others): known, near, in order."""
     there = (start != MISSING) & (end != MISSING)
     near = there & (np.abs(start) < _FAR) & (np.abs(end) < _FAR)

@@ -69,12 +69,9 @@ class Wide:
 
     def only(self, rows: Indices) -> Wide:
         """The table of these rows alone."""
-        return replace(
-            self,
-            numbers={c: v[rows] for c, v in self.numbers.items()},
-            texts={c: v[rows] for c, v in self.texts.items()},
-            lines=rows + self.first_line if self.lines is None else self.lines[rows],
-        )
+        lines = rows + self.first_line if self.lines is None else self.lines[rows]
+        numbers = {c: v[rows] for c, v in self.numbers.items()}
+        return replace(self, numbers=numbers, texts={c: v[rows] for c, v in self.texts.items()}, lines=lines)
 
     def table(self, dialect: str, source: Source, names: Names) -> Table:
         """A table of these rows, with their lines, remarks and the headers of what was not read, and no column yet."""
@@ -223,8 +220,7 @@ def read(
     odd = Odd()
     numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd, printed)
     headers_again(source, odd, headers, len(keep))
-    texts = cast("dict[int, Names]", {c: columns[c] for c in text})
-    return Wide(headers, numbers, texts, lines, first, odd.remarks())
+    return Wide(headers, numbers, cast("dict[int, Names]", {c: columns[c] for c in text}), lines, first, odd.remarks())
 
 
 def headers_again(source: Source, odd: Odd, headers: Sequence[str], rows: int) -> None:
@@ -389,6 +385,11 @@ def find(headers: Sequence[str], *wanted: str) -> int:
     return next((table[normal(w)] for w in wanted if normal(w) in table), -1)
 
 
+def positions(headers: Sequence[str], names: Iterable[str]) -> dict[str, int]:
+    """name -> 0-based position, for the headers of these names that are present."""
+    return {name: c for name in names if (c := find(headers, name)) >= 0}
+
+
 @lru_cache(maxsize=4)  # a file's headers are looked through by every reader, for every name that it may give them
 def _places(headers: tuple[str, ...]) -> dict[str, int]:
     return {normal(h): i for i, h in reversed(list(enumerate(headers)))}
@@ -396,5 +397,4 @@ def _places(headers: tuple[str, ...]) -> dict[str, int]:
 
 def roles(headers: Sequence[str], table: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """role -> 0-based position, for the roles of `table` (role -> accepted headers, best first) that are present."""
-    found = {role: find(headers, *names) for role, names in table.items()}
-    return {role: c for role, c in found.items() if c >= 0}
+    return {role: c for role, names in table.items() if (c := find(headers, *names)) >= 0}

@@ -39,19 +39,17 @@ def warnings(
 ) -> list[str]:
     """Warnings about a comparison, most important first. alone: unmatched workloads of each side. same_work: by counts."""
     return [
-        *_devices(sides[0].d, sides[1].d),
-        *_other_gpus(sides[0].d, sides[1].d),
+        *_other_gpus((sides[0].d, sides[1].d)),
         *_partners(sides, alone, noun),
         *_strangers(sides, pairs),
         *([] if same_work else _shapes(sides, pairs, noun)),
     ]
 
 
-def _devices(before: Diagnosis, after: Diagnosis) -> list[str]:
-    first, second = (sorted({p.capture.device_name for p in d.parts} - {""}) for d in (before, after))
-    if not first or not second or first == second:
-        return []
-    return [f"different GPUs ({', '.join(first)} before, {', '.join(second)} after): the change includes the hardware"]
+def devices(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
+    """`RTX 3080 before, RTX 4090 after`, where the sides name different GPUs."""
+    before, after = (sorted({p.capture.device_name for p in side.parts} - {""}) for side in d)
+    return [f"{', '.join(before)} before, {', '.join(after)} after"] if before and after and before != after else []
 
 
 def other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[tuple[list[str], list[str]]]:
@@ -62,13 +60,13 @@ def other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[tuple[list[str], list[str
     return [(before, after)] if before and after and not {*before} & {*after} else []
 
 
-def _other_gpus(before: Diagnosis, after: Diagnosis) -> list[str]:
-    if _devices(before, after):
-        return []
+def _other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
+    if differ := devices(d):
+        return [f"different GPUs ({differ[0]}): the change includes the hardware"]
     return [
         f"the sides ran on different GPUs ({first_of(b, 2)} before, {first_of(a, 2)} after): "
         "the change includes what differs between them, repeat both on one"
-        for b, a in other_gpus((before, after))
+        for b, a in other_gpus(d)
     ]
 
 

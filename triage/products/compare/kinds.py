@@ -16,7 +16,7 @@ from triage.capture.arrays import Floats, Masks
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
-from triage.products.compare.comparability import UUID, other_gpus
+from triage.products.compare.comparability import UUID, devices, other_gpus
 from triage.products.compare.compare_result import Judged, Kind, Work
 from triage.products.compare.item import SHAPE
 from triage.products.compare.match import Pairs
@@ -89,7 +89,7 @@ def kinds(
     clocked = bool(np.isfinite(_ratio(sides, pairs, CLOCKS[0])).any())
     method = [*_tools(d), *_counters(sides), *_caches(sides, pairs)]
     versions = _versions(d)
-    hardware = [*_devices(d), *filter(None, [versions.pop(DRIVER, "")])]
+    hardware = [*(f"GPU: {differ}" for differ in devices(d)), *filter(None, [versions.pop(DRIVER, "")])]
     versions.pop(UUID, "")
     hardware += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
     for m in CLOCKS:
@@ -104,9 +104,9 @@ def kinds(
         )
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
-    real = [] if _devices(d) else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
+    real = [] if devices(d) else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
     rate = done["per_iteration"]
-    if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or _devices(d)):
+    if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or devices(d)):
         real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
     method += versions.values()  # another version alone decides nothing
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
@@ -139,13 +139,6 @@ def _counters(sides: tuple[Side, Side]) -> list[str]:
         return []
     named = sorted(schema.get(m).label for m in first ^ second if schema.known(m))[:NAMED]
     return [f"counters: {gone} only before, {new} only after ({', '.join(named)})"]
-
-
-def _devices(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
-    first, second = (sorted({p.capture.device_name for p in side.parts} - {""}) for side in d)
-    return (
-        [f"GPU: {', '.join(first)} before, {', '.join(second)} after"] if first and second and first != second else []
-    )
 
 
 def _both(sides: tuple[Side, Side], pairs: Pairs, metric: str) -> tuple[Floats, Floats]:

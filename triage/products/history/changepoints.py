@@ -18,13 +18,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.products.noise import FLOOR, student
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Masks = NDArray[np.bool_]
 
 ALARMS = 0.01  # false alarms per build, over all markers together
 REACH = 8  # builds that a shift may take to be seen; one that took longer is no step
@@ -142,14 +138,8 @@ def _medians(x: Floats, of: Indices, builds: int) -> Floats:
     edges = np.searchsorted(of, np.arange(builds + 1))
     for b in range(builds):
         rows = x[edges[b] : edges[b + 1]]
-        if len(rows) == 1:
-            out[b] = rows[0]
-        elif len(rows):
-            ordered = np.sort(rows, axis=0)  # NaN last
-            count = np.isfinite(rows).sum(axis=0)
-            take = np.arange(rows.shape[1])
-            low, high = np.maximum(count - 1, 0) // 2, count // 2
-            out[b] = (ordered[low, take] + ordered[np.minimum(high, len(rows) - 1), take]) / 2
+        if len(rows):
+            out[b] = rows[0] if len(rows) == 1 else _median(rows)
     return out
 
 
@@ -172,7 +162,7 @@ def _pair_scale(x: Floats, of: Indices) -> Floats:
 
 def _median(x: Floats) -> Floats:
     """np.nanmedian, without its warnings and slow ways."""
-    ordered = np.sort(x, axis=0)
+    ordered = np.sort(x, axis=0)  # NaN last
     count = np.isfinite(x).sum(axis=0)
     take = np.arange(x.shape[1])
     found = (ordered[np.maximum(count - 1, 0) // 2, take] + ordered[np.minimum(count // 2, len(x) - 1), take]) / 2

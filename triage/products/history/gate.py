@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import SEP
 from triage.document.numbers import number
 from triage.ground.errors import TriageError
@@ -21,7 +22,6 @@ from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.history.changepoints import (
     KNOWN,
     NOISIEST,
-    Floats,
     Levels,
     Shift,
     Sums,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from triage.capture.arrays import Floats, Indices
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import plural
-from triage.products.history.changepoints import Floats, Indices
 from triage.products.history.store import Build, Database
 
 FRAME = "the whole frame"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triage.capture.arrays import Floats
 from triage.capture.capture import SEP
 from triage.ground.errors import TriageError
-from triage.products.history.changepoints import Floats, Shift, levels, shifts
+from triage.products.history.changepoints import Shift, levels, shifts
 from triage.products.history.gate import matches, moved, named
 from triage.products.history.history_result import SCHEMA, Line, Part, Point
 from triage.products.history.store import Build, Database

@@ -5,13 +5,10 @@ The line is a Markdown comment, which no page shows. Texts are cut at a whole li
 
 from __future__ import annotations
 
-import os
 import re
-from typing import Any
 
-from triage.ground.errors import TriageError, install
-from triage.products.tickets import http_client
-from triage.products.tickets.trackers import TOKENS, client, errors, home_of
+from triage.ground.errors import TriageError
+from triage.products.tickets.trackers import errors, github, gitlab, home_of, token_of
 
 SERVICES = ("github", "gitlab")
 MAX_COMMENT_BYTES = 64_000  # bytes; GitHub takes 65,536 characters
@@ -38,26 +35,15 @@ def post(service: str, project: str, number: int, key: str, text: str, url: str 
     """Create or update the comment; returns what was done. Raises TriageError for whatever the service says."""
     if not project:
         raise TriageError(f"--post {service} needs --project", "add OWNER/REPO or group/project")
-    token = os.environ.get(TOKENS[service], "")
-    if not token:
-        raise TriageError(f"{TOKENS[service]} is not set", "set it in the environment")
-    try:
-        with errors(service, home_of(service, url)):
-            send = _github if service == "github" else _gitlab
-            word = send(project, number, first_line(key), body(text, key), url, token)
-    except ImportError as e:
-        raise TriageError(f"--post {service} needs its client library ({e.name})", install("trackers")) from e
+    token = token_of(service)
+    with errors(service, home_of(service, url)):
+        send = _github if service == "github" else _gitlab
+        word = send(project, number, first_line(key), body(text, key), url, token)
     return f"{word} the comment on {project} {number}"
 
 
 def _github(project: str, number: int, line: str, text: str, url: str, token: str) -> str:
-    github: Any = client("github")
-    options = {"base_url": url.rstrip("/")} if url else {}
-    issue = (
-        github.Github(auth=github.Auth.Token(token), timeout=http_client.TIMEOUT, retry=None, **options)
-        .get_repo(project, lazy=True)
-        .get_issue(number)
-    )
+    issue = github.connect(project, url, token).repository.get_issue(number)
     # pages and pages on a long discussion: all of them, or the second run would write a second comment
     for comment in issue.get_comments():
         if (comment.body or "").startswith(line):
@@ -68,8 +54,7 @@ def _github(project: str, number: int, line: str, text: str, url: str, token: st
 
 
 def _gitlab(project: str, number: int, line: str, text: str, url: str, token: str) -> str:
-    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=http_client.TIMEOUT)
-    notes = server.projects.get(project, lazy=True).mergerequests.get(number, lazy=True).notes
+    notes = gitlab.connect(project, url, token).project.mergerequests.get(number, lazy=True).notes
     for note in notes.list(get_all=True):
         if (note.body or "").startswith(line):
             notes.update(note.id, {"body": text})

@@ -19,18 +19,17 @@ _SAME = {"GL2C": "TCC"}  # RDNA's name of L2
 @cache
 def limits() -> dict[str, int]:
     """Hardware block -> counters that one pass holds of it; a block that is counted with another has its entry too."""
-    out: dict[str, int] = {}
-    with (Path(__file__).parent / "counter_limits.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            out[row["block"]] = int(row["counters"])
-    return out
+    return {row["block"]: int(row["counters"]) for row in _rows()}
 
 
 @cache
 def _partner() -> dict[str, str]:
+    return {also: row["block"] for row in _rows() for also in row["blocks_counted_with"].split()} | _SAME
+
+
+def _rows() -> list[dict[str, str]]:
     with (Path(__file__).parent / "counter_limits.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {also: row["block"] for row in rows for also in row["blocks_counted_with"].split()} | _SAME
+        return list(csv.DictReader(file))
 
 
 def block(counter: str) -> str:

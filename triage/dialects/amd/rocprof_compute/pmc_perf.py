@@ -138,29 +138,18 @@ def _dispatches(file: Source, options: Options) -> tuple[Table, Export]:
 
 def collect(metrics: list[str]) -> str:
     """The profile command with the blocks that hold the missing metrics."""
-    blocks = sorted({b for m in metrics for b in _BLOCKS.get(m.split(".")[0], ("2",))}, key=int)
-    return f"rocprof-compute profile -n myapp -b {' '.join(blocks) or '2'} -- ./app"
+    areas = {m.split(".")[0] for m in metrics}
+    blocks = [block for block, of in _BLOCKS.items() if areas & {*of.split()}]
+    if not areas <= {*" ".join(_BLOCKS.values()).split()} or not blocks:
+        blocks.insert(0, "2")
+    return f"rocprof-compute profile -n myapp -b {' '.join(blocks)} -- ./app"
 
 
-# where a metric begins -> block of the profiler's report that collects it; "2", speed of light, for the rest
+# block of the profiler's report -> beginnings of the metrics that it collects; "2", speed of light, has the rest
 _BLOCKS = {
-    "sched": ("6",),
-    "launch": ("7",),
-    "waves": ("7",),
-    "valu": ("11",),
-    "salu": ("11",),
-    "mfma": ("11",),
-    "flop": ("11",),
-    "inst": ("10",),
-    "lds": ("12",),
-    "l1i": ("13",),
-    "sl1d": ("14",),
-    "mem_unit": ("15",),
-    "l1tex": ("16",),
-    "l2": ("17",),
-    "fabric": ("17",),
-    "vram": ("17",),
-}
+    "6": "sched", "7": "launch waves", "10": "inst", "11": "valu salu mfma flop", "12": "lds", "13": "l1i", "14": "sl1d",
+    "15": "mem_unit", "16": "l1tex", "17": "l2 fabric vram",
+}  # fmt: skip
 
 
 def _workloads(folder: Source) -> list[Source]:

@@ -53,52 +53,39 @@ _PANELS = (
     ("Req", "a cache access panel"),
     ("Read BW", "17.2 L2-Fabric Transactions"),
 )
-# metric name as printed, over the versions -> (canonical id, column used: "value" or "pop"). A bandwidth's value has no
-# share of its own: there percent of peak is the figure
-_SOL: dict[str, tuple[str, str]] = {
-    "VALU Util": ("valu.busy", "value"),
-    "VALU Utilization": ("valu.busy", "value"),
-    "SALU Util": ("salu.busy", "value"),
-    "SALU Utilization": ("salu.busy", "value"),
-    "MFMA Util": ("mfma.busy", "value"),
-    "MFMA Utilization": ("mfma.busy", "value"),
-    "VMEM Util": ("vmem.busy", "value"),
-    "VMEM Utilization": ("vmem.busy", "value"),
-    "Branch Util": ("branch.busy", "value"),
-    "Branch Utilization": ("branch.busy", "value"),
-    "VALU Active Threads/Wave": ("valu.active_threads", "value"),
-    "VALU Active Threads": ("valu.active_threads", "value"),
-    "IPC": ("cu.ipc", "value"),
-    "CU Utilization": ("sm.active", "value"),
-    "Active CUs": ("sm.active", "pop"),
-    "LDS Bank Conflict": ("lds.conflicts_per_access", "value"),
-    "LDS Bank Conflicts/Access": ("lds.conflicts_per_access", "value"),
-    "Instr Cache Hit Rate": ("l1i.hit_rate", "value"),
-    "L1I Hit Rate": ("l1i.hit_rate", "value"),
-    "Instr Cache Hit": ("l1i.hit_rate", "value"),
-    "Scalar L1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
-    "sL1D Cache Hit Rate": ("sl1d.hit_rate", "value"),
-    "Vector L1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
-    "vL1D Cache Hit Rate": ("l1tex.hit_rate", "value"),
-    "Vector L1D Cache BW": ("l1tex.throughput", "pop"),
-    "vL1D Cache BW": ("l1tex.throughput", "pop"),
-    "TCP Cache Hit Rate": ("l1tex.hit_rate", "value"),  # RDNA's names, from gfx1151 on
-    "Scalar Data Cache Hit Rate": ("sl1d.hit_rate", "value"),
-    "Instruction Cache Hit Rate": ("l1i.hit_rate", "value"),
-    "Wave Dependency Wait": ("waves.dependency_wait", "value"),
-    "Wave Issue Wait": ("waves.issue_wait", "value"),
-    "L2 Cache Hit Rate": ("l2.hit_rate", "value"),
-    "L2 Cache BW": ("l2.throughput", "pop"),
-    "L2 Util": ("l2.busy", "value"),
-    "L2 Utilization": ("l2.busy", "value"),
-    "L2-Fabric Read BW": ("fabric.read_throughput", "pop"),
-    "L2-Fabric Write BW": ("fabric.write_throughput", "pop"),
-    "L2-Fabric Write and Atomic BW": ("fabric.write_throughput", "pop"),
-    "L2-Fabric Read Latency": ("fabric.read_latency", "value"),
-    "L2-Fabric Write Latency": ("fabric.write_latency", "value"),
-    "L2-Fabric Write and Atomic Latency": ("fabric.write_latency", "value"),
-    "Wave Occupancy": ("sm.occupancy_elapsed", "pop"),
-    "Wavefront Occupancy": ("sm.occupancy_elapsed", "pop"),
+# canonical id -> metric names as printed, over the versions; RDNA's, from gfx1151 on, are the last
+_VALUES = {
+    "valu.busy": ("VALU Util", "VALU Utilization"),
+    "salu.busy": ("SALU Util", "SALU Utilization"),
+    "mfma.busy": ("MFMA Util", "MFMA Utilization"),
+    "vmem.busy": ("VMEM Util", "VMEM Utilization"),
+    "branch.busy": ("Branch Util", "Branch Utilization"),
+    "valu.active_threads": ("VALU Active Threads/Wave", "VALU Active Threads"),
+    "cu.ipc": ("IPC",),
+    "sm.active": ("CU Utilization",),
+    "lds.conflicts_per_access": ("LDS Bank Conflict", "LDS Bank Conflicts/Access"),
+    "l1i.hit_rate": ("Instr Cache Hit Rate", "L1I Hit Rate", "Instr Cache Hit", "Instruction Cache Hit Rate"),
+    "sl1d.hit_rate": ("Scalar L1D Cache Hit Rate", "sL1D Cache Hit Rate", "Scalar Data Cache Hit Rate"),
+    "l1tex.hit_rate": ("Vector L1D Cache Hit Rate", "vL1D Cache Hit Rate", "TCP Cache Hit Rate"),
+    "waves.dependency_wait": ("Wave Dependency Wait",),
+    "waves.issue_wait": ("Wave Issue Wait",),
+    "l2.hit_rate": ("L2 Cache Hit Rate",),
+    "l2.busy": ("L2 Util", "L2 Utilization"),
+    "fabric.read_latency": ("L2-Fabric Read Latency",),
+    "fabric.write_latency": ("L2-Fabric Write Latency", "L2-Fabric Write and Atomic Latency"),
+}
+# of these the percent of peak is the figure: a bandwidth's value has no share of its own
+_OF_PEAK = {
+    "sm.active": ("Active CUs",),
+    "l1tex.throughput": ("Vector L1D Cache BW", "vL1D Cache BW"),
+    "l2.throughput": ("L2 Cache BW",),
+    "fabric.read_throughput": ("L2-Fabric Read BW",),
+    "fabric.write_throughput": ("L2-Fabric Write BW", "L2-Fabric Write and Atomic BW"),
+    "sm.occupancy_elapsed": ("Wave Occupancy", "Wavefront Occupancy"),
+}
+# metric name as printed -> (canonical id, column used: "value" or "pop")
+_SOL = {name: (m, "value") for m, names in _VALUES.items() for name in names} | {
+    name: (m, "pop") for m, names in _OF_PEAK.items() for name in names
 }
 
 
@@ -109,8 +96,8 @@ def names() -> dict[str, list[str]]:
         "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
         "valu.utilization": ["VALU Active Threads"],
     }
-    for name, (metric, _) in _SOL.items():
-        out.setdefault(metric, []).append(name)
+    for metric, printed in (*_VALUES.items(), *_OF_PEAK.items()):
+        out.setdefault(metric, []).extend(printed)
     for panel in panels.PANELS:
         for name, (metric, _) in panel.rows.items():
             out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")

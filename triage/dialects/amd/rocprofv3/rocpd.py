@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from triage.capture.arrays import Indices
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import KERNEL, Trace
@@ -107,12 +108,7 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _columns(
-    table: Table,
-    run: Run,
-    start: np.ndarray[tuple[int], np.dtype[np.int64]],
-    end: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> None:
+def _columns(table: Table, run: Run, start: Indices, end: Indices) -> None:
     at = {c: i + 1 for i, c in enumerate(_CELLS)}
     shapes = run.shapes()
     # with a table of timestamps the rows hold none: nothing to quote, so the figures stand as read

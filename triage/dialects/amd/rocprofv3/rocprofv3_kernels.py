@@ -62,19 +62,10 @@ def read(source: Source, options: Options) -> Table:
     if lost := [h for h in _NEED if wide_table.find(headers, h) < 0]:
         raise BadCapture(f"{source.path}: column {lost[0]} missing", "export again")
     roles = {r: c for r, c in wide_table.roles(headers, rocm.ROLES).items() if r not in ("duration", "dispatch")}
-    axes = {
-        f"{what}_{a}": c
-        for what in ("Workgroup_Size", "Grid_Size")
-        for a in _AXES
-        if (c := wide_table.find(headers, f"{what}_{a}")) >= 0
-    }
+    axes = wide_table.positions(headers, [f"{what}_{a}" for what in ("Workgroup_Size", "Grid_Size") for a in _AXES])
     # timestamps as text: as float64 they would lose their last digits; ids are names
     sampled = sample_file.beside(source, ENDING)
-    ids = {
-        h: c
-        for h in ("Agent_Id", "Correlation_Id", *(["Dispatch_Id"] if sampled else []))
-        if (c := wide_table.find(headers, h)) >= 0
-    }
+    ids = wide_table.positions(headers, ["Agent_Id", "Correlation_Id", *(["Dispatch_Id"] if sampled else [])])
     text = [*(roles[r] for r in ("name", "start", "end")), *ids.values()]
     numeric = [c for r, c in roles.items() if r not in ("name", "start", "end")] + list(axes.values())
     wide = wide_table.read(source, line, headers, numeric, text, decimal=options.decimal)

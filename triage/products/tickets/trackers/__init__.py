@@ -79,18 +79,18 @@ def connect(name: str, project: str, url: str = "", markup: str | None = None) -
         raise TriageError(
             f"--post {name} needs --project", "add OWNER/REPO, a group/project path, a key or an identifier"
         )
-    token = os.environ.get(TOKENS[name], "")
-    if not token:
-        raise TriageError(f"{TOKENS[name]} is not set", "set it in the environment")
-    home = home_of(name, url)
-    try:
-        module = importlib.import_module(f"{__name__}.{name}")
-        with errors(name, home):
-            tracker: Tracker = module.connect(project, url, token)
-    except ImportError as e:
-        raise TriageError(f"--post {name} needs its client library ({e.name})", install("trackers")) from e
+    token, home = token_of(name), home_of(name, url)
+    with errors(name, home):
+        tracker: Tracker = importlib.import_module(f"{__name__}.{name}").connect(project, url, token)
     tracker.markup, tracker.home = markup or MARKUP[name], home
     return tracker
+
+
+def token_of(name: str) -> str:
+    """The token for a tracker; raises TriageError where it is not set."""
+    if token := os.environ.get(TOKENS[name], ""):
+        return token
+    raise TriageError(f"{TOKENS[name]} is not set", "set it in the environment")
 
 
 def home_of(name: str, url: str) -> str:
@@ -108,8 +108,8 @@ def errors(name: str, home: str) -> Iterator[None]:
     try:
         with http_client.answers(home):
             yield
-    except ImportError:  # a missing library is reported where it is needed
-        raise
+    except ImportError as e:
+        raise TriageError(f"--post {name} needs its client library ({e.name})", install("trackers")) from e
     except TriageError as e:
         raise TriageError(_hidden(e.message), e.hint) from e
     except Exception as e:

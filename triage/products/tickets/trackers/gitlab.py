@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triage.products.tickets import http_client
-from triage.products.tickets.trackers import LABEL, client, marker, number
+from triage.products.tickets.trackers import HOMES, LABEL, client, marker, number
 
 if TYPE_CHECKING:
     from gitlab.v4.objects import Project
@@ -19,7 +19,7 @@ class GitLab:
     home = ""
 
     def __init__(self, project: Project) -> None:
-        self.issues = project.issues
+        self.project, self.issues = project, project.issues
 
     def find(self, fingerprint: str) -> list[str]:
         """Issues with the label."""
@@ -58,5 +58,5 @@ class GitLab:
 
 def connect(project: str, url: str, token: str) -> GitLab:
     """A project path such as group/name; url: the server's address."""
-    server = client("gitlab").Gitlab(url or "https://gitlab.com", private_token=token, timeout=http_client.TIMEOUT)
+    server = client("gitlab").Gitlab(url or HOMES["gitlab"], private_token=token, timeout=http_client.TIMEOUT)
     return GitLab(server.projects.get(project, lazy=True))
