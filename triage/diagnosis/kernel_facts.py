@@ -25,7 +25,9 @@ _PASS_RE = re.compile(
     r"|\bCatArrayBatchedCopy|\bvectorized_layer_norm_kernel|at::native::.{0,40}(?:RowwiseMoments|GammaBeta|layer_norm)"
 )
 # transposes that libraries insert (cuDNN, MIOpen)
-LAYOUT_RE = re.compile(r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE)
+LAYOUT_RE = re.compile(
+    r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
+)
 _HOPPER_RE = re.compile(r"sm90_|\bnvjet_")  # kernels of libraries for sm_90 and newer
 # Shah et al., FlashAttention-3: 1.5 to 2.0 times the speed of FlashAttention-2 on H100
 FASTER, FASTEST = 1.5, 2.0
