@@ -9,6 +9,7 @@ import pytest
 from triage.api import diagnose
 from triage.capture.trace_nouns import Message
 from triage.diagnosis import collective_facts, kernel_facts
+from triage.document.summary import summarise
 
 H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}
 FLASH = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>, false>(Flash_fwd_params)"
@@ -109,3 +110,28 @@ def test_only_one_kernel_is_profiled_beside_collectives(tmp_path: Path) -> None:
     )
     assert found["frame"]["time_by_verdict"]["suspect"] == 80_000_000
     assert not [q for q in found["quality"] if q["check"] == "short-range"]
+
+
+def test_names_of_a_summary_tell_layout_conversions(tmp_path: Path) -> None:
+    found = _summary(
+        tmp_path / "sum_cuda_gpu_kern_sum.csv",
+        ("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>(Params)", 6_000_000, 100),
+        ("sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckcrs_nhwc", 30_000_000, 100),
+    )
+    (item,) = (i for i in found["todo"] if i["cause"] == "layout-conversion")
+    assert item["saved_ns"] == pytest.approx(0.75 * 6_000_000)
+
+
+def test_a_gap_that_earlier_work_may_fill_is_no_idle_time_of_the_headline(tmp_path: Path) -> None:
+    rows = []
+    for i, (ts, stream) in enumerate([(1_000.0, 7), *((50_000.0 + 300 * n, 8) for n in range(40))], 1):
+        call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9}
+        rows.append({**call, "ts": 900 + i, "dur": 0.5, "args": {"correlation": i}})
+        args = {"device": 0, "stream": stream, "correlation": i}
+        rows.append(
+            {"ph": "X", "cat": "kernel", "name": "own", "pid": 0, "tid": stream, "ts": ts, "dur": 299, "args": args}
+        )
+    (tmp_path / "t.json").write_text(json.dumps({"deviceProperties": [H100], "traceEvents": rows}))
+    text = summarise(diagnose(str(tmp_path / "t.json")).bundle)["headline"]
+    assert "perhaps work from before the record" in text
+    assert "First find why" not in text

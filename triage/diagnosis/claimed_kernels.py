@@ -14,6 +14,7 @@ from triage.devices import Peaks
 from triage.diagnosis import frame_copies, kernel_facts, operator_facts
 from triage.diagnosis.operator_roofs import PRODUCTS, is_slow, roof_share
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
+from triage.diagnosis.stated_work import slow_kernels
 from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT
 from triage.ground.kernel_names import is_collective
 from triage.ground.method import HIGH
@@ -110,6 +111,9 @@ def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
     out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture).items()}
     return out | {
         "frame.communication": frozenset(n for n in every if is_collective(n)),
+        "operators.stated_excess": slow_kernels(
+            capture.table.operators, capture.device.peaks if capture.device else None
+        ),
         "frame.bus_copies": frozenset(str(capture.names[i]) for i in frame_copies.bus_rows(capture)),
     }
 

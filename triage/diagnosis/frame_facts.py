@@ -88,6 +88,10 @@ def frame_captures(
             from triage.diagnosis.kernel_facts import kernel_facts  # only traces and summaries need it
 
             known = kernel_facts(capture, own, total) | known
+        if capture.table.operators:
+            from triage.diagnosis.stated_work import stated_facts
+
+            known |= stated_facts(capture.table.operators, capture.device.peaks if capture.device else None, total)
     # a time of 0 is a missing one, never a fact
     if total <= 0:
         known.pop("frame.time")

@@ -24,6 +24,10 @@ _PASS_RE = re.compile(
     r"|\belementwise_kernel(?:_manual_unroll)?<(?:\(int\))?\d"
     r"|\bCatArrayBatchedCopy|\bvectorized_layer_norm_kernel|at::native::.{0,40}(?:RowwiseMoments|GammaBeta|layer_norm)"
 )
+# transposes that libraries insert (cuDNN, MIOpen)
+LAYOUT_RE = re.compile(
+    r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
+)
 _HOPPER_RE = re.compile(r"sm90_|\bnvjet_")  # kernels of libraries for sm_90 and newer
 # Shah et al., FlashAttention-3: 1.5 to 2.0 times the speed of FlashAttention-2 on H100
 FASTER, FASTEST = 1.5, 2.0
@@ -61,6 +65,7 @@ def tests(capture: Capture) -> dict[str, Callable[[str], object]]:
     hopper = arch == "sm_90" or (not arch and any(_HOPPER_RE.search(str(n)) for n in capture.names))
     return {
         "operators.elementwise": _is_pass,
+        "operators.layout": LAYOUT_RE.search,
         "operators.attention_excess": _FLASH_2_RE.search if hopper else _never,
     }
 

@@ -15,6 +15,7 @@ from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, O
 from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
+from triage.diagnosis.kernel_facts import LAYOUT_RE
 from triage.diagnosis.operator_roofs import (
     PRODUCTS,
     bytes_share,
@@ -61,9 +62,6 @@ _NARROW_RE = re.compile(r"tensorop\w{0,200}_align[12](?!\d)")
 # heuristic: a tenth of the time where no rate of an aligned product is known
 NO_NEIGHBOUR = 0.1
 _FILLS_RE, _JOINS_RE = re.compile(r"::(?:fill|zero)_$"), re.compile(r"::(?:cat|stack)$")
-_LAYOUT_RE = re.compile(
-    r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
-)
 
 
 def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int = 0) -> Facts:
@@ -155,7 +153,7 @@ def fp32_kernels(trace: Trace, peaks: Peaks | None) -> frozenset[str]:
 
 def layout_kernels(trace: Trace) -> frozenset[str]:
     """Names of kernels that only change layouts."""
-    return frozenset(n for n in trace.names if _LAYOUT_RE.search(n))
+    return frozenset(n for n in trace.names if LAYOUT_RE.search(n))
 
 
 def _fp32(trace: Trace, peaks: Peaks | None) -> list[Operator]:

@@ -10,7 +10,6 @@ from triage.capture.trace_nouns import DeviceTimeline
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex
 
-LOADER = "dataloader-wait"
 SEVERAL = 2  # waits; before the first one the capture does not know what the device did
 
 
@@ -33,8 +32,8 @@ class Shared:
 
 
 def shared(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_index: CauseIndex) -> Shared | None:
-    """How the waits for a data loader share time with other items; None of other causes, and of loaders with workers."""
-    if cause_index.names[item.cause] != LOADER:
+    """How the waits for a data loader share time with other items; None of other items, and of loaders with workers."""
+    if not cause_index.hides[item.rule]:
         return None
     waiting = _waiting(parts)
     busy = sum(d.busy_ns for p in parts if p.capture.timeline for d in p.capture.timeline.devices)

@@ -100,10 +100,17 @@ def _longest_at_limit(doc: Result) -> str:
 
 
 def _dark(doc: Result) -> float:
-    """Share of the time that is idle for a reason that was not recorded; 0 where that is little."""
+    """Share of the time that is idle for a reason that was not recorded; 0 where that is little, or other work may have run."""
     t = timeline(doc["frame"])
     share = sum(i["share"] for i in t["idle"] if i["cause"] == "unknown") if t else 0.0
-    return share if share >= MIN_UNDIAGNOSED_SHARE else 0.0
+    return share if t and share >= MIN_UNDIAGNOSED_SHARE and not _is_earlier(t) else 0.0
+
+
+def _is_earlier(t: TimelineEntry) -> bool:
+    """True if most of the idle time without a recorded reason may be work from before the record."""
+    unknown = sum(i["ns"] for i in t["idle"] if i["cause"] == "unknown")
+    earlier = sum(g["cause_ns"] for g in t["gaps"] if g["led_by"] == "queued" and g["cause"] == "unknown")
+    return 2 * earlier > unknown
 
 
 def _without_items(doc: Result) -> str:
@@ -138,7 +145,8 @@ def _span(doc: Result, item: str) -> str:
     if count > 1:
         over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time}"
     # idle time without a cause in the program: no item below covers it
-    reasons = {"unknown": "idle (reason not in the capture)", "profiler": GAP_WORDS["profiler"].name}
+    unknown = "perhaps work from before the record" if _is_earlier(t) else "idle (reason not in the capture)"
+    reasons = {"unknown": unknown, "profiler": GAP_WORDS["profiler"].name}
     dark = [
         f", {percent(i['share'])} {reasons[i['cause']]}"
         for i in t["idle"]

@@ -31,7 +31,7 @@ def digest(c: Capture) -> str:
     """Digest of the rows of a capture as they were read: two with one digest are the same capture."""
     h = hashlib.sha256(f"{c.input.dialect} {len(c)} {c.frame_ns!r}".encode())
     for names in (c.names, c.paths):
-        h.update("\0".join(map(str, names)).encode("utf-8", "surrogateescape"))
+        h.update("\0".join(map(str, names)).encode("utf-8", "surrogatepass"))
     for metric in sorted(c.facts):
         h.update(metric.encode())
         h.update(np.ascontiguousarray(c.facts[metric], dtype=np.float64).tobytes())

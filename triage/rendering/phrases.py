@@ -84,9 +84,6 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
     return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
 
 
-_BY_TIMES = "no cause in times alone"  # of work without counters that would decide
-
-
 def unjudged(s: Summary) -> str:
     """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little."""
     u = s["unjudged"]
@@ -359,6 +356,7 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 _NOT_ZERO = re.compile("[^0., ]")
 MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
 MAX_DETAIL_CHARS = 300  # of a source without cells
+_BY_TIMES = "no cause in times alone"  # of work without counters that would decide
 
 
 def origin_of(e: EvidenceEntry) -> str:

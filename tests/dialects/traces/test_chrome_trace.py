@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, run
 from triage.capture import timeline
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -496,3 +496,10 @@ def test_relatives_without_kernels_are_named(category: str, process: str, says: 
     assert pick(source)[0].NAME == "pytorch-trace"
     with pytest.raises(NotTriageable, match=says):
         chrome_trace.read(source, Options())
+
+
+def test_a_name_of_half_a_character_is_read_and_reported(tmp_path: Path) -> None:
+    kernel = {**KERNEL, "name": "\ud800 kernel"}
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [kernel, CALL]}), "utf-8")
+    ended = run("diagnose", str(tmp_path / "t.json"), "-f", "json")
+    assert ended.returncode == 0 and "kernel" in ended.stdout

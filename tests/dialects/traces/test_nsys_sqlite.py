@@ -261,3 +261,30 @@ def test_the_sample_is_what_its_script_writes(tmp_path: Path) -> None:
             connection.close()
 
     assert dump("again.sqlite") == dump("sample.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("mark", "framework", "batches"),
+    [
+        ("execute_context_2(32)_generation_0(0)", "vllm", ["prefill"] * 4),
+        ("execute_context_0(0)_generation_8(8)", "vllm", ["decode"] * 4),
+        ("step[DECODE bs=8]", "sglang", ["decode"] * 4),
+        ("gpu_model_runner: forward", "vllm", [""] * 4),
+        ("layer#3", None, []),
+    ],
+)
+def test_steps_of_a_server_are_those_of_its_ranges(
+    mark: str, framework: str | None, batches: list[str], tmp_path: Path
+) -> None:
+    def job(t: Any) -> None:
+        for _ in range(4):
+            begun = t.now
+            for _ in range(5):
+                t.kernel(nsys.script.ADD, 20 * US)
+            t.range(mark, begun)
+            t.sync()
+
+    c = nsys.capture(tmp_path / "t.sqlite", job)
+    assert c.table.trace is not None
+    assert [s.batch for s in c.table.trace.steps] == batches
+    assert c.input.tells.get("framework") == framework

@@ -12,6 +12,8 @@ _NUMBERED_RE = re.compile(r"(?!Optimizer)[\w ./-]{1,60}#\d{1,12}")  # `ProfilerS
 _VLLM_RE = re.compile(r"execute_[\w()]{1,200}")
 _VLLM_BATCH_RE = re.compile(r"context_(\d{1,9})\(.{0,90}\)_generation_(\d{1,9})\(")
 _SGLANG_RE = re.compile(r"step\[(\w{1,20})[\w =]{0,80}\]")  # `step[EXTEND bs=15 toks=15360]`
+_TORCH_RE = re.compile(r"ProfilerStep#\d{1,12}")
+_RUNNER_RE = re.compile(r"(?:v2_)?gpu_model_runner: [\w -]{1,40}")
 _SGLANG_BATCHES = {"EXTEND": "prefill", "DECODE": "decode", "MIXED": "mixed"}
 # of vLLM, whose runner has had two sets of names; programs of others may use the second
 _PHASE_RE = re.compile(r"(?:v2_)?gpu_model_runner: [\w -]{1,40}|Preprocess|Forward|Postprocess|Sample|Bookkeep|Draft")
@@ -42,6 +44,11 @@ def server(names: Iterable[str]) -> str:
 def is_mark(name: str) -> bool:
     """Whether a range is a step, and no part of one."""
     return any(pattern.fullmatch(name) for pattern in (_NUMBERED_RE, _VLLM_RE, _SGLANG_RE))
+
+
+def is_of_a_framework(name: str) -> bool:
+    """Whether a range has a name that PyTorch's profiler, vLLM or SGLang gives a step, or a phase of one; programs number layers as well."""
+    return any(pattern.fullmatch(name) for pattern in (_TORCH_RE, _VLLM_RE, _SGLANG_RE, _RUNNER_RE))
 
 
 def _batch(name: str) -> str:

@@ -7,10 +7,11 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.source import Source
-from triage.capture.trace_nouns import COPY, KERNEL, SET, Trace
+from triage.capture.timeline.device_steps import device_steps
+from triage.capture.trace_nouns import COPY, KERNEL, SET, Step, Trace
 from triage.dialects import Match, Options
 from triage.dialects.tables.database import Database, finder, is_database
-from triage.dialects.traces import next_command, nsys, nsys_ranges
+from triage.dialects.traces import marked_steps, next_command, nsys, nsys_ranges
 from triage.dialects.traces.nsys_database import META, Export
 from triage.ground.errors import CaptureError, NotTriageable
 from triage.ground.phrasing import plural
@@ -89,10 +90,13 @@ def read(source: Source, options: Options) -> Table:
     ranges = nsys_ranges.read(database)
     trace = Trace(operations, calls, devices, export.words, export.functions, profile, ranges=ranges)
     source.find = finder(database, _CELLS, [(w.table, w.size) for w in export.work])
+    trace.steps = _steps(trace)
     labels = np.array(export.words, dtype=object)[operations.name]
     paths = nsys_ranges.paths(ranges, calls, operations.call)
     table = Table(NAME, [source], labels, {}, lines=_lines(export), paths=paths)
     table.trace = trace
+    if served := marked_steps.server([*export.words, *(ranges.names if ranges is not None else ())]):
+        table.tells = {"framework": served}
     _columns(table, export, device, sms)
     copying = (operations.kind == COPY) | (operations.kind == SET)
     table.kinds = np.where(copying, "copy", "compute").astype(object)
@@ -101,6 +105,21 @@ def read(source: Source, options: Options) -> Table:
     table.versions = export.versions()
     _say(table, export, devices, shared)
     return table
+
+
+def _steps(trace: Trace) -> list[Step]:
+    """The steps that a framework marks by NVTX ranges, as the devices work them off."""
+    ranges = trace.ranges
+    if ranges is None:
+        return []
+    marks = np.array([marked_steps.is_of_a_framework(n) for n in ranges.names] or [False])
+    rows = np.flatnonzero(marks[ranges.name])
+    rows = rows[np.argsort(ranges.start[rows], kind="stable")]
+    found = [
+        Step(ranges.names[n], start, end)
+        for n, start, end in zip(*(x[rows].tolist() for x in (ranges.name, ranges.start, ranges.end)), strict=True)
+    ]
+    return device_steps(trace, marked_steps.marked(found, ranges.thread[rows]))
 
 
 def profile(function: str, skip: int) -> str:

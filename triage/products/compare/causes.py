@@ -15,7 +15,7 @@ from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
-MIN_DEVICE_SHARE = 0.9  # of the change on all devices, from which on one device is named
+MIN_DEVICE_SHARE = 0.84  # of the change on all devices, from which on one device is named
 DEVICE_RE = re.compile(r"device [^ ]+: ")
 MIN_CHIEF_SHARE = 0.5  # share of the change from which on one workload is the cause that is named
 
