@@ -43,7 +43,17 @@ BRIEFS = {"vtune.kernels", "nvprof-metrics.metrics"}  # further samples whose br
 
 @functools.cache
 def samples() -> list[tuple[str, str]]:
-    """(name, path from the project's root) of every bundled export; a folder that is one export counts once."""
+    """(name, path from the project's root) of every sample that has golden files: no test needs to read all to be listed."""
+    return [(name, path) for name, path in _entries() if (GOLDEN / f"{name}.json").exists()]
+
+
+@functools.cache
+def readable() -> list[tuple[str, str]]:
+    """The same of every bundled export; a folder that is one export counts once."""
+    return [(name, path) for name, path in _entries() if _readable(path)]
+
+
+def _entries() -> list[tuple[str, str]]:
     out = []
     for dialect in sorted(p for p in SAMPLES.iterdir() if p.is_dir()):
         for entry in sorted(dialect.iterdir()):
@@ -52,7 +62,7 @@ def samples() -> list[tuple[str, str]]:
             ):
                 continue
             size = entry.stat().st_size if entry.is_file() else 0
-            if size <= LARGEST and _readable(str(entry.relative_to(ROOT))):
+            if size <= LARGEST:
                 out.append((f"{dialect.name}.{entry.stem}".replace(" ", "-"), str(entry.relative_to(ROOT))))
     return out
 
@@ -62,19 +72,14 @@ def formats_of(name: str) -> tuple[str, ...]:
     return FORMATS if name in EVERY_FORMAT else (*FOR_ALL, "brief") if name in BRIEFS else FOR_ALL
 
 
-@functools.cache
 def _readable(path: str) -> bool:
     from triage import api
     from triage.ground.errors import TriageError
 
-    here = Path.cwd()
-    os.chdir(ROOT)  # reports name the path as the user typed it
     try:
-        return len(api.read(path)) > 0
+        return len(api.read(ROOT / path)) > 0
     except TriageError:
         return False
-    finally:
-        os.chdir(here)
 
 
 @functools.cache
@@ -82,7 +87,7 @@ def diagnosis(path: str) -> Any:
     from triage import api
 
     here = Path.cwd()
-    os.chdir(ROOT)
+    os.chdir(ROOT)  # reports name the path as the user typed it
     try:
         d = api.diagnose(path)
         d.bundle  # noqa: B018 - everything is fetched now, while the path holds
@@ -164,7 +169,7 @@ def main(names: list[str]) -> None:
     """Write the golden files of the named samples, or of all; files of samples that are gone are removed."""
     GOLDEN.mkdir(exist_ok=True)
     written = set()
-    for name, path in samples():
+    for name, path in readable():
         if names and name not in names:
             continue
         for fmt in formats_of(name):

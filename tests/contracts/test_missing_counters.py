@@ -1,13 +1,14 @@
 """Missing is not zero, on every bundled export: without a counter, what fired turns blind, never silent."""
 
 from dataclasses import replace
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 import pytest
 
 from tests.conftest import ROOT
 from tests.regolden import samples
+from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.root_causes import CauseIndex, Leaders
@@ -38,12 +39,14 @@ def engine(book: Rulebook) -> Engine:
     return Engine(compile_program(book, "v2", "workload"))
 
 
-@pytest.mark.parametrize("name", [n for n, _ in samples()])
-def test_removing_a_counter_never_silences_a_rule(
-    name: str, engine: Engine, book: Rulebook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    capture = reader.read(str(Path(dict(samples())[name])))
+@cache
+def read(path: str) -> Capture:
+    return reader.read(str(ROOT / path))
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in samples()])
+def test_removing_a_counter_never_silences_a_rule(path: str, engine: Engine, book: Rulebook) -> None:
+    capture = read(path)
     rows = np.arange(min(len(capture), MOST))
     before = infer(View(capture, rows), engine).fired
     for metric in capture.facts:
@@ -67,13 +70,10 @@ def leaders(book: Rulebook, engine: Engine, vocabulary: CauseIndex, view: View) 
     return vocabulary.lead(vocabulary.table(view, fired), view.size), vocabulary.names, truth
 
 
-@pytest.mark.parametrize("name", [n for n, _ in samples()])
-def test_another_root_never_takes_over_unsaid(
-    name: str, engine: Engine, book: Rulebook, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in samples()])
+def test_another_root_never_takes_over_unsaid(path: str, engine: Engine, book: Rulebook) -> None:
     """Without a counter a workload's root may turn blind or fall behind; it never vanishes without a word."""
-    monkeypatch.chdir(ROOT)
-    capture = reader.read(str(Path(dict(samples())[name])))
+    capture = read(path)
     rows = np.arange(min(len(capture), MOST // 4))
     vocabulary = CauseIndex(book)
     before, names, _ = leaders(book, engine, vocabulary, View(capture, rows))

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import FORMATS, checkout, run
 from tests.helpers import folded_json
 from tests.helpers.reports import brief_parts
-from tests.regolden import EVERY_FORMAT, GOLDEN, formats_of, made, samples
+from tests.regolden import EVERY_FORMAT, GOLDEN, formats_of, made, readable, samples
 from triage.rendering.brief import MAX_CHARS
 from triage.rulebook import packs
 
@@ -58,7 +58,9 @@ def test_golden_files_stay_small() -> None:
     assert sum(p.stat().st_size for p in GOLDEN.iterdir()) <= 6_000_000
 
 
-def test_golden_files_belong_to_samples() -> None:
+@pytest.mark.slow
+def test_every_sample_has_golden_files_and_they_belong_to_samples() -> None:
+    assert samples() == readable()
     known = {f"{name}.{fmt}" for name, _ in samples() for fmt in formats_of(name)}
     assert {name for name, _ in samples()} >= EVERY_FORMAT
     kept = {p.name for p in GOLDEN.glob("*") if p.suffix[1:] in FORMATS}

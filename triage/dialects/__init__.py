@@ -26,7 +26,7 @@ docs/dialect.md. Three things stand elsewhere:
 """
 
 from triage.dialects.contract import Dialect, Match, Options, collector, exportable
-from triage.dialects.picking import pick
+from triage.dialects.picking import is_known, pick
 from triage.dialects.registry import add_folder, dialects, has_events, named, noun, require, tells
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "dialects",
     "exportable",
     "has_events",
+    "is_known",
     "named",
     "noun",
     "pick",

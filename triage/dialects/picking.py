@@ -30,13 +30,7 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
-    matches: list[tuple[Match, Dialect]] = []
-    refusals: list[CaptureError] = []
-    for entries in _rounds():
-        more, more_refusals = find_matches(source, entries)
-        matches, refusals = matches + more, refusals + more_refusals
-        if max((m.score for m, _ in matches), default=0.0) >= MIN_CERTAIN:
-            break
+    matches, refusals = _asked(source)
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
         match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
@@ -48,6 +42,22 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     if mapped and not source.is_folder and _has_column(source, mapped):
         return registry.require(CUSTOM), "columns mapped with --map or in triage.toml"
     raise _unknown(source)
+
+
+def is_known(source: Source) -> bool:
+    """True if a dialect recognises a source; says no more, and so looks at no file of a folder that none recognises."""
+    return bool(_asked(source)[0])
+
+
+def _asked(source: Source) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:
+    matches: list[tuple[Match, Dialect]] = []
+    refusals: list[CaptureError] = []
+    for entries in _rounds():
+        more, more_refusals = find_matches(source, entries)
+        matches, refusals = matches + more, refusals + more_refusals
+        if max((m.score for m, _ in matches), default=0.0) >= MIN_CERTAIN:
+            break
+    return matches, refusals
 
 
 def _rounds() -> Iterator[list[Entry]]:

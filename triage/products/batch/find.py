@@ -198,8 +198,11 @@ def _no_capture(path: Path) -> str:
     return "" if suffix in TABLES else _unrecognised(path)
 
 
-def _recognised(path: Path) -> bool:
-    return not _unrecognised(path)
+def _recognised(folder: Path) -> bool:
+    try:
+        return dialects.is_known(Source(str(folder)))
+    except CaptureError:
+        return False
 
 
 def _unrecognised(path: Path) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from triage import dialects
 from triage.capture.capture import Capture
+from triage.capture.source import Source
 from triage.derive import View
 from triage.diagnosis.diagnosing import Diagnoser
 from triage.files.bundled import share
@@ -46,11 +48,13 @@ def samples(base: Path | None = None) -> Iterator[Capture]:
             ):
                 continue
             try:
-                yield reader.read(str(p))
-            # skip a file that no reader takes; a folder may hold exports
-            except TriageError:
-                if p.is_dir() and depth < MAX_DEPTH:
-                    yield from walk(p, depth + 1)
+                if p.is_file() or dialects.is_known(Source(str(p))):
+                    yield reader.read(str(p))
+                    continue
+            except TriageError:  # a file that no reader takes is skipped; a folder may hold exports
+                pass
+            if p.is_dir() and depth < MAX_DEPTH:
+                yield from walk(p, depth + 1)
 
     yield from walk(base or share("sample_captures"), 0)
 
