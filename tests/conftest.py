@@ -19,6 +19,7 @@ from hypothesis import settings
 
 from tests.helpers import forking
 
+gc.set_threshold(100_000, 20, 50)  # what tests make are trees, as in the program; cycles are few and may wait
 # A busy machine is no defect: no example is timed.
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")

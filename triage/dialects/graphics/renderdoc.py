@@ -59,6 +59,10 @@ def _header(source: Source) -> tuple[int, list[str]]:
     """1-based line and headers; unquoted, so a comma inside brackets does not part two columns. (0, []) for none."""
     # the viewer writes names as they are: a unit or a vendor's counter may hold a comma
     for number, line in enumerate(source.head_lines[:10], 1):
+        if not line.strip():
+            continue
+        if not re.search("e(vent)?id", schema.normal(line).replace(" ", "")):  # a wide header costs more cell by cell
+            break
         headers: list[str] = []
         for piece in line.split(","):
             if headers and headers[-1].count("(") > headers[-1].count(")"):
@@ -70,8 +74,7 @@ def _header(source: Source) -> tuple[int, list[str]]:
             source.delimiter = ","
             headers[words.index("eid" if "eid" in words else "eventid")] = "EID"
             return number, headers
-        if line.strip():
-            break
+        break
     return 0, []
 
 
