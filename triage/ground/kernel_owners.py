@@ -36,7 +36,7 @@ class Pattern:
     """One pattern of the table. reads_template: the template arguments are searched too. example: a name it finds."""
 
     id: str
-    regex: re.Pattern[str]
+    regex: str
     reads_template: bool
     owner: str
     family: str
@@ -53,7 +53,7 @@ def patterns() -> tuple[Pattern, ...]:
     return tuple(
         Pattern(
             name,
-            re.compile(e["pattern"]),
+            e["pattern"],
             e.get("template", False),
             e["owner"],
             e["family"],
@@ -66,6 +66,11 @@ def patterns() -> tuple[Pattern, ...]:
     )
 
 
+@cache
+def _compiled() -> tuple[tuple[Pattern, re.Pattern[str]], ...]:
+    return tuple((p, re.compile(p.regex)) for p in patterns())
+
+
 @lru_cache(maxsize=65_536)
 def owner_of(kernel: str) -> Owner | None:
     """The owner of a kernel; None for the user's own and for names that tell nothing.
@@ -75,8 +80,8 @@ def owner_of(kernel: str) -> Owner | None:
     if len(kernel) > MAX_NAME:
         return None
     whole, function = _read(kernel)
-    for p in patterns():
-        if (m := p.regex.search(whole if p.reads_template else function)) is not None:
+    for p, regex in _compiled():
+        if (m := regex.search(whole if p.reads_template else function)) is not None:
             found = m.groupdict()
             tile = (int(found.get("tm") or 0), int(found.get("tn") or 0))
             return Owner(p.id, p.owner, p.family, p.is_aside, tile, p.language, p.is_once)
@@ -98,7 +103,7 @@ def may_have_owner(alike: str) -> bool:
 @cache
 def _without_digits() -> tuple[tuple[re.Pattern[str], bool], ...]:
     """The patterns with 0 for every digit they ask for, but for counts in braces; whether they read the template."""
-    return tuple((re.compile(re.sub(r"(?<!\{)\d", "0", p.regex.pattern)), p.reads_template) for p in patterns())
+    return tuple((re.compile(re.sub(r"(?<!\{)\d", "0", p.regex)), p.reads_template) for p in patterns())
 
 
 def _read(kernel: str) -> tuple[str, str]:
