@@ -111,7 +111,9 @@ def columns(patient: Patient, form: str = "full") -> dict[str, float]:
     """Counter -> value. form: full, everything measured; thin, only what the patient's own line states."""
     own = dict(patient.counters)
     if form == "full":
-        own = healthy(patient.chip) | {"ffma": 4e9, "fadd": 2e8, "fmul": 1e8} | own
+        healthy_one = healthy(patient.chip)
+        warps = -(-own.get("block", healthy_one["block"]) // 32)  # of a group
+        own = healthy_one | {"ffma": 4e9, "fadd": 2e8, "fmul": 1e8, "by_warps": max(64 // warps, 1)} | own
     out = {COUNTERS[k]: v for k, v in own.items()}
     shares = dict(patient.stalls)
     if form == "full":

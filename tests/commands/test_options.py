@@ -131,10 +131,10 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
         (["tile", "16x16"], "unknown command 'tile' - now: triage occupancy --tile"),
         (["comment", "x.md"], "unknown command 'comment' - now: triage history comment"),
         (["diagnose", SAMPLE, "--set", "nope.threshold=3"], "--set: unknown rule 'nope' - see: triage list rules"),
-        (["diagnose", SAMPLE, "--set", "crop-limited.zzz=3"], "--set: SOL017 (crop-limited) has no threshold 'zzz' - choose noticeable, busy or even"),
+        (["diagnose", SAMPLE, "--set", "crop-limited.zzz=3"], "--set: SOL017 (crop-limited) has no threshold 'zzz' - choose noticeable, busy, none or even"),
         (["diagnose", SAMPLE, "--set", "crop-limited"], "--set 'crop-limited': expected RULE.threshold=VALUE"),
         (["compare", SAMPLE], "need one capture before and one after (got 1) - write: triage compare BEFORE AFTER, or --before FILE... --after FILE..."),
-        (["diagnose", SAMPLES], f"{SAMPLES}: folder with 246 captures - use: triage batch {SAMPLES} -o OUT"),
+        (["diagnose", SAMPLES], f"{SAMPLES}: folder with 247 captures - use: triage batch {SAMPLES} -o OUT"),
         (["diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--dialect", "ncu-raw"], f"{SAMPLES / 'gpu-trace' / 'demo_frame'}: a folder, expected a file - name a file, or remove --dialect"),
     ],
 )  # fmt: skip

@@ -39,7 +39,7 @@ def test_coverage_of_the_bundled_rules(book: Any, monkeypatch: pytest.MonkeyPatc
     c = coverage.measure(book, iter(captures()[::2]))
     assert c.captures >= 20
     assert c.fired <= {r.id for r in book.rules}
-    assert 3 * len(c.fired) > len(book.rules)  # the others have their own tests: counters that no bundled sample holds
+    assert 4 * len(c.fired) > len(book.rules)  # the others have their own tests: counters that no bundled sample holds
     assert not c.fired - c.possible
     assert c.undecided == []
     monkeypatch.setattr(coverage, "measure", lambda book: c)

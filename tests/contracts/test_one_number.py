@@ -99,7 +99,7 @@ def items(form: str, text: str, s: Summary, full: bool) -> Iterator[str]:
         if found < 0:
             yield f"{form}: {title!r} is missing, or out of order"
             return
-        figure = phrases.time(c["saved_ns"]) if c["saved_ns"] is not None else percent(c["fraction"])
+        figure = phrases.item_saving(c).partition(" (")[0]
         if figure not in text[max(0, found - 80) : found + len(title) + 400]:
             yield f"{form}: no {figure} beside {title!r}"
         at = found + len(title)
@@ -175,7 +175,7 @@ def machines(b: Bundle, s: Summary, texts: dict[str, str]) -> Iterator[str]:
     found = [(r["partialFingerprints"], r["properties"]) for r in run["results"]]
     if [(next(iter(p.values())), q["saved_ns"], q["share"]) for p, q in found] != items:
         yield "sarif: another list"
-    savings = [phrases.saving(i["saved_ns"], i["fraction"]) for i in b.todo]
+    savings = [phrases.item_saving(i) for i in b.todo]
     told = [line.replace("%25", "%") for line in texts["github"].splitlines() if " title=triage::" not in line]
     spoken = {"sarif": [r["message"]["text"] for r in run["results"]], "github": told}
     for form, lines in spoken.items():

@@ -239,7 +239,7 @@ def test_a_gain_is_worked_out_for_the_chosen_workloads_only() -> None:
 def test_missing_words_and_infinities_are_missing(tmp_path: Path) -> None:
     words = sorted(units.MISSING - {""})
     source = write(tmp_path / "t.csv", [[f"w{i}", w, "1"] for i, w in enumerate([*words, *(w.upper() for w in words)])])
-    wide = wide_table.read(source, 1, 3, [1, 2], [0])
+    wide = wide_table.read(source, 1, ["name", "a", "b"], [1, 2], [0])
     assert np.isnan(wide.numbers[1]).all() and not wide.quality
 
 

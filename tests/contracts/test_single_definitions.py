@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, LEVELS, LIMITERS
 from triage.ground.method import NUMBERS, REVISIONS
-from triage.rendering import terminal, terminal_bars
+from triage.rendering import terminal_bars
 from triage.rendering.html import bars
 from triage.rulebook import packs
 from triage.rulebook.rule import PATH
@@ -123,7 +123,7 @@ def test_lists_of_classes_stand_once() -> None:
 def test_every_class_and_level_has_its_look() -> None:
     """Looks are kept by the renderers, by id: none may be missing, none may be left over."""
     assert set(terminal_bars.LOOKS) == set(CLASSES)
-    assert set(terminal.STYLES) == set(LEVELS)
+    assert set(terminal_bars.STYLES) == set(LEVELS)
     assert set(bars.HATCHES) == set(CLASSES)
     style = (ROOT / "reports" / "_parts" / "base.css.j2").read_text("utf-8")
     for name in CLASSES:

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from tests.conftest import CORPUS
 from triage.document.finding_rows import COLUMNS
 from triage.ground.errors import ReportError, TriageError
+from triage.ground.limiters import SURENESS
 from triage.products.batch import find, run, workers
 from triage.products.settings import Settings
 
@@ -97,8 +98,8 @@ def test_captures_are_ranked_by_recoverable_time_and_causes_by_gain(tmp_path: Pa
     b = run.run(find.gather([str(tmp_path / "in")]).captures, Settings(formats=("csv",)), tmp_path / "out")
     gains = [c.recoverable_ns for c in b.captures]
     assert gains == sorted(gains, reverse=True)
-    saved = [c["saved_ns"] for c in b.causes]
-    assert saved == sorted(saved, reverse=True)
+    weighed = [c["saved_ns"] * SURENESS[c["confidence"]] for c in b.causes]
+    assert weighed == sorted(weighed, reverse=True)
     assert list(b.drawn) == sorted(c.path for c in b.captures)  # a dozen is drawn
     for cause in b.causes:
         parts = [saved[cause["cause"]] for saved in b.drawn.values() if cause["cause"] in saved]

@@ -102,7 +102,9 @@ def stream(names: list[int], length: list[int]) -> Any:
     ops = SimpleNamespace(
         kind=flat + KERNEL, device=flat, stream=flat, start=end - length, end=end, name=np.array(names)
     )
-    return SimpleNamespace(frames=None, table=SimpleNamespace(trace=SimpleNamespace(operations=ops, steps=[])))
+    return SimpleNamespace(
+        frames=None, table=SimpleNamespace(trace=SimpleNamespace(operations=ops, devices=[("0", "")], steps=[]))
+    )
 
 
 def test_iterations_are_found_and_outliers_named() -> None:
