@@ -12,7 +12,7 @@ from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.pass_waste import waste_facts
-from triage.diagnosis.single_draws import KEPT, Draws
+from triage.diagnosis.single_draws import Draws, not_culled
 from triage.diagnosis.spots import PassFacts, Spot, join, share_facts
 from triage.ground.method import MATTERS
 from triage.ground.phrasing import plural, whole_percent
@@ -26,13 +26,19 @@ LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
 
 @dataclass(frozen=True, slots=True)
 class _Book:
-    """The passes of a frame that have one target each, the account of each, and their single draws."""
+    """The passes of a frame that have one target each, the account of each, and their single draws.
+
+    unseen: of each pass, the draws none of whose samples pass. prims, pixels: per workload, that reach the rasteriser, and
+    under them.
+    """
 
     capture: Capture
-    view: View
+    prims: Floats
+    pixels: Floats
     passes: Sequence[Pass]
     accounts: Sequence[Account]
     draws: Draws
+    unseen: Sequence[Indices]
     total: float
 
 
@@ -45,13 +51,16 @@ def pass_facts(capture: Capture, total: float) -> PassFacts:
 
 def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts, ...]:
     counted = any(np.isfinite(column(view, m)).any() for m in ("prims.drawn", "invocations.vs"))
-    pixels = any(np.isfinite(column(view, m)).any() for m in ("pixels.covered", "pixels.passed"))
+    pixels = column(view, "pixels.covered")
+    shown = np.isfinite(pixels).any() or np.isfinite(column(view, "pixels.passed")).any()
     every = [p for p in capture.passes if not p.rest]  # what lies between the passes draws to several targets
-    if total <= 0 or not counted or not pixels or not every:
+    if total <= 0 or not counted or not shown or not every:
         return ()
-    book = _Book(capture, view, every, accounts(capture, every, view), Draws.read(capture, every), total)
+    draws = Draws.read(capture, every)
+    hidden = [draws.unseen(k, p) for k, p in enumerate(every)]
+    book = _Book(capture, not_culled(view), pixels, every, accounts(capture, every, view), draws, hidden, total)
     unseen = _unseen(book)
-    if not any(len(p.rows) > 1 for p in every) or not np.isfinite(column(view, "pixels.covered")).any():
+    if not any(len(p.rows) > 1 for p in every) or not np.isfinite(pixels).any():
         return (unseen,)
     return (unseen, _dense(book), _wasted(book), _layered(every, book.accounts, total))
 
@@ -62,8 +71,7 @@ def _unseen(book: _Book) -> PassFacts:
     if not any(np.isfinite(d.passed[rows]).sum() > 1 for rows in d.rows):
         return PassFacts()
     spots = []
-    for k, (p, a) in enumerate(zip(book.passes, book.accounts, strict=True)):
-        part = d.unseen(k, p)
+    for k, (p, a, part) in enumerate(zip(book.passes, book.accounts, book.unseen, strict=True)):
         time = float(d.time[part].sum())
         if time >= MATTERS * book.total:
             empty = int((d.prims[part] == 0).sum())
@@ -94,7 +102,7 @@ def _wasted(book: _Book) -> PassFacts:
 def _late(book: _Book, k: int, p: Pass, a: Account) -> Spot:
     """The draws of a pass that lose half of what they shade; the whole pass where they were not counted one by one."""
     d = book.draws
-    rows = np.setdiff1d(d.rows[k], d.unseen(k, p))
+    rows = np.setdiff1d(d.rows[k], book.unseen[k])
     late = rows[(d.shaded[rows] > 0) & (d.passed[rows] <= (1 - THROWN) * d.shaded[rows])]
     time, shaded, passed, thrown, part = p.time_ns, a.shaded or 0, a.passed or 0, a.thrown or 0, ""
     if len(late) and a.target:
@@ -164,33 +172,37 @@ def _dense(book: _Book) -> PassFacts:
     Survivors of an equal test say nothing of the triangles: then each draw is as large as in the pass that laid its depth, or
     one layer of the target is shared out, of which two are common.
     """
+    laid = book.draws.laid() if any(a.survivors for a in book.accounts) else book.draws.covered
     dense = [
         spot
         for k, (p, a) in enumerate(zip(book.passes, book.accounts, strict=True))
         if len(p.rows) > 1
-        if (spot := _fine(book, k, p, a)) is not None
+        if (spot := _fine(book, k, p, a, laid)) is not None
     ]
     none = "no draws of many primitives of a few pixels"
     return share_facts("frame.dense_share", dense, book.total, none, ("frame.dense_excess",))
 
 
-def _fine(book: _Book, k: int, p: Pass, a: Account) -> Spot | None:
-    """The draws of a pass that are finer than the screen, None where they hold few primitives."""
+def _fine(book: _Book, k: int, p: Pass, a: Account, laid: Floats) -> Spot | None:
+    """The draws of a pass that are finer than the screen, None where they hold few primitives.
+
+    laid: by draw, what it covered in an earlier pass.
+    """
     d = book.draws
-    rows = np.setdiff1d(d.rows[k], unseen := d.unseen(k, p))
-    laid = d.before(k) if a.survivors else np.full(len(d.time), np.nan)
-    prims, size = d.prims[rows], np.fmax(d.covered[rows], laid[rows])
+    rows = np.setdiff1d(d.rows[k], book.unseen[k])
+    prims, size = d.prims[rows], np.fmax(d.covered[rows], laid[rows]) if a.survivors else d.covered[rows]
     known = np.isfinite(laid[rows]) if a.survivors else np.isfinite(prims) & (size > 0)
     if not known.any():
-        return _fine_pass(book, p, a, float(d.time[unseen].sum()))
+        return _fine_pass(book, p, a, float(d.time[book.unseen[k]].sum()))
     # early tests hide pixels of large triangles, too: in a pass of large ones only draws speak whose pixels were counted before
     if not a.survivors and size[known].sum() >= TINY * prims[known].sum():
         known &= d.before_tests[rows]
-    part = rows[known & (size < TINY * prims)]
+    fine = known & (size < TINY * prims)
+    part = rows[fine]
     drawn, time = float(d.prims[part].sum()), float(d.time[part].sum())
     if drawn < DENSE or len(part) < 2:  # of a single range rule GFX001 speaks
         return None
-    each = float(np.fmax(d.covered[part], laid[part]).sum()) / drawn
+    each = float(size[fine].sum()) / drawn
     where = " in the depth pass" if a.survivors else ""
     return _fine_spot(
         book, p, time, f"{d.some(k, part)}{drawn / 1e6:.1f} M primitives, {each:.1f} pixels each{where}", each, part
@@ -199,12 +211,7 @@ def _fine(book: _Book, k: int, p: Pass, a: Account) -> Spot | None:
 
 def _fine_pass(book: _Book, p: Pass, a: Account, unseen_ns: float) -> Spot | None:
     """A pass whose draws were not counted one by one, or behind a depth that other draws laid."""
-    prims = np.where(
-        (column(book.view, "prims.culled") > 1 - KEPT) & (column(book.view, "primary.raster") != 1),
-        np.nan,
-        column(book.view, "prims.drawn"),
-    )
-    drawn, each = geometry(p, prims, column(book.view, "pixels.covered"), book.capture.leaf)
+    drawn, each = geometry(p, book.prims, book.pixels, book.capture.leaf)
     if a.survivors:
         each = a.target / drawn if a.target and drawn else np.inf
     if drawn < DENSE or each >= (TINY / 2 if a.survivors else TINY):

@@ -54,8 +54,6 @@ class Draws:
         else:
             single = capture
         view = View(single)
-        prims = column(view, "prims.drawn")
-        most = (column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1)
         shaded, passed = column(view, "invocations.ps"), column(view, "pixels.passed")
         if not (passed > 0).any():  # a counter that is 0 throughout was not measured
             passed = np.full(view.size, np.nan)
@@ -64,7 +62,7 @@ class Draws:
         return cls(
             single.names,
             np.nan_to_num(single.self_ns),
-            np.where(column(view, "prims.rasterized") == 0, 0.0, np.where(most, np.nan, prims)),
+            np.where(column(view, "prims.rasterized") == 0, 0.0, not_culled(view)),
             column(view, "pixels.covered"),
             shaded,
             passed,
@@ -83,16 +81,16 @@ class Draws:
         hidden: Indices = known[self.passed[known] == 0]
         return hidden
 
-    def before(self, k: int) -> Floats:
-        """By draw, the pixels that the draw of the same call and primitives covered in a pass before the k-th, NaN without one."""
+    def laid(self) -> Floats:
+        """By draw, the pixels that the draw of the same call and primitives covered in an earlier pass, NaN without one."""
         seen: dict[tuple[str, float], float] = {}
-        for rows in self.rows[:k]:
-            for r in rows[np.isfinite(self.prims[rows]) & np.isfinite(self.covered[rows])].tolist():
-                key = (str(self.names[r]), float(self.prims[r]))
-                seen[key] = max(seen.get(key, 0.0), float(self.covered[r]))
         out = np.full(len(self.time), np.nan)
-        for r in self.rows[k].tolist():
-            out[r] = seen.get((str(self.names[r]), float(self.prims[r])), np.nan)
+        known = np.isfinite(self.prims) & np.isfinite(self.covered)
+        for rows in self.rows:
+            keys = {r: (str(self.names[r]), float(self.prims[r])) for r in rows.tolist()}
+            out[rows] = [seen.get(key, np.nan) for key in keys.values()]
+            for r in rows[known[rows]].tolist():
+                seen[keys[r]] = max(seen.get(keys[r], 0.0), float(self.covered[r]))
         return out
 
     def some(self, k: int, part: Indices) -> str:
@@ -102,6 +100,12 @@ class Draws:
             return ""
         noun = "draw" if all(DRAW.match(str(self.names[r])) for r in part[:100]) else "range"
         return f"{len(part):,} of {plural(len(rows), noun)}, "
+
+
+def not_culled(view: View) -> Floats:
+    """Primitives that reach the rasteriser, NaN where most are culled before and it is not what limits."""
+    most = (column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1)
+    return np.where(most, np.nan, column(view, "prims.drawn"))
 
 
 def _apart(capture: Capture) -> Capture:
