@@ -21,6 +21,7 @@ from triage.derive import View
 from triage.diagnosis.minor_passes import pass_shares
 from triage.ground.limiters import CLASSES, SURENESS
 from triage.inference.rule_context import setting
+from triage.reading.pass_tree import counts_draws
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import LIMIT
 
@@ -91,9 +92,8 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        # a table that counts the draws of its rows is a frame's, whoever wrote it
-        counted = bool((view.capture.facts.get("draw.count", np.zeros(1)) > 0).any())
-        of_frame = setting(view).get("work") == "graphics" or (counted and "work" not in setting(view))
+        work = setting(view).get("work")
+        of_frame = work == "graphics" or (work is None and counts_draws(view.capture))
         table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])

@@ -65,8 +65,13 @@ def is_frame(capture: Capture) -> bool:
         bool(np.isin(capture.kinds, DRAWN).any())
         or bool((capture.parent >= 0).any())
         or bool((capture.paths != "").any())
-        or bool((capture.facts.get("draw.count", np.zeros(1)) > 0).any())
+        or counts_draws(capture)
     )
+
+
+def counts_draws(capture: Capture) -> bool:
+    """True for a table that counts the draws of its rows: it is a frame's, whoever wrote it."""
+    return bool((capture.facts.get("draw.count", np.zeros(1)) > 0).any())
 
 
 def passes(capture: Capture) -> list[Pass]:
