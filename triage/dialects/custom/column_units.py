@@ -21,11 +21,20 @@ def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[
     complete, unit_row = _with_unit_row(source, line, headers)
     if unit_row:
         return complete, unit_row
-    rows = [cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line:] if text.strip()]
-    for i, header in enumerate(headers):
-        if not wide_table.stated_unit(header) and (unit := _of_cells([row[i].strip() for row in rows if i < len(row)])):
-            complete[i] = f"{header} [{unit}]"
+    body = (cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line:] if text.strip())
+    first = next(body, [])
+    # of most tables the first row tells that no column has units in its cells
+    may_have = [i for i, h in enumerate(headers) if not wide_table.stated_unit(h) and _may_state(first[i : i + 1])]
+    rows = [first, *body] if may_have else []
+    for i in may_have:
+        if unit := _of_cells([row[i].strip() for row in rows if i < len(row)]):
+            complete[i] = f"{headers[i]} [{unit}]"
     return complete, ()
+
+
+def _may_state(first: Sequence[str]) -> bool:
+    """False for a column whose first cell is there, and has no unit."""
+    return all(cell.strip().lower() in units.MISSING or units.glued(cell.strip()) for cell in first)
 
 
 def _of_cells(column: Sequence[str]) -> str:
