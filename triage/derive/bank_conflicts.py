@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from triage.derive import View
 
 WIDEST_WAVEFRONTS = 4.0  # of a warp's conflict-free 16-byte access to shared memory, which no other one exceeds
-_NOT_COUNTED = np.float64(np.nan)
 _CONFLICTS = (
     "shared.bank_conflicts",
     "shared.load_bank_conflicts",
@@ -49,14 +48,13 @@ def _conflicts(
     lost = first(np.maximum(total - np.nan_to_num(atomic), 0), load + store)
     work = first(waves, load_waves + store_waves)
     # Conflicts can exceed the wavefronts, since the two counters may come from different replay passes.
-    counted = np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan))
+    counted = first(np.where(work > 0, over(lost, work), np.where(lost == 0, 0.0, np.nan)), over(load, load_waves))
     # without wavefronts the requests bound them, of both kinds or of loads alone
     whole = (lost, load_requests + store_requests), (load, load_requests)
     by_requests = first(*(over(part, part + WIDEST_WAVEFRONTS * of) for part, of in whole))
     by_ways = first(*(over(part, ways * of) for part, of in whole))
     # all else that keeps L1 busy is in its cycles, and loads or stores may have been counted alone
     by_cycles = over(first(lost, load, store), l1_cycles)
-    counted = first(counted, over(load, load_waves))
     return counted, by_ways, by_requests, 1 - over(1.0, ways), by_cycles
 
 

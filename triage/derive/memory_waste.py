@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage.capture.arrays import Values
 from triage.derive._arrays import either, excess_share, first, over
 from triage.derive._derivation import Derivation
-
-if TYPE_CHECKING:
-    pass
 
 SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 # A warp's 32 threads x 4 bytes are 128 bytes: 4 sectors where neighbours read neighbours (8 for 8-byte types), up to 32
@@ -52,10 +48,9 @@ def _waste(
         np.nan,
         np.fmax(np.where(mine <= DENSE + _EPS, 0.0, np.where(sparse_other, whole, first(alone, whole))), beyond),
     )
-    # Without any of that 16 sectors may be honest 16-byte accesses, more never is: then elements of the stated width lie apart
-    dense = np.fmin(
-        np.where(widest > 0, widest, np.nan), WIDEST_COALESCED_SECTORS
-    )  # 32 of n bytes fill n sectors of 32
+    # Without any of that 16 sectors may be honest 16-byte accesses, more never is: then elements of the stated width lie
+    # apart, of which 32 of n bytes fill n sectors of 32
+    dense = np.fmin(np.where(widest > 0, widest, np.nan), WIDEST_COALESCED_SECTORS)
     sure = np.where(mine > WIDEST_COALESCED_SECTORS, 1 - dense / mine, np.nan)
     return first(measured, laid, sure)
 
