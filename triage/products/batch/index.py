@@ -92,12 +92,12 @@ def context(batch: Batch) -> dict[str, object]:
 
 
 def _undiagnosed(captures: Sequence[Listed], spent: float, labels: Mapping[str, str]) -> str:
-    """`535 ms (82 %) not diagnosed, most of it in n41.csv (492 ms)`; "" where that is little."""
+    """`535 ms (82 %) not diagnosed, the longest n41.csv (492 ms)`; "" where that is little."""
     ns = sum(c.undiagnosed_ns for c in captures)
     if not ns or ns < MIN_UNDIAGNOSED_SHARE * spent:
         return ""
     most = max(captures, key=lambda c: c.undiagnosed_ns)
-    where = f", most of it in {short(labels[most.path], 60)} ({time(most.undiagnosed_ns)})" if len(captures) > 1 else ""
+    where = f", the longest {short(labels[most.path], 60)} ({time(most.undiagnosed_ns)})" if len(captures) > 1 else ""
     return f"{time(ns)}{f' ({percent(ns / spent)})' if spent else ''} not diagnosed{where}"
 
 
