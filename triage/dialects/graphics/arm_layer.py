@@ -60,8 +60,7 @@ def recognise(source: Source) -> Match | None:
     _, headers = wide_table.header(source)
     if all(wide_table.find(headers, h) >= 0 for h in ("Workload type", "Label")):
         return Match(0.94, "Arm GPU Profile layer: Workload type, counters, Label")
-    queues = sum(wide_table.find(headers, h) >= 0 for h in _QUEUES)
-    if wide_table.find(headers, "Render pass") >= 0 and queues >= MIN_QUEUES:
+    if wide_table.find(headers, "Render pass") >= 0 and len(wide_table.positions(headers, _QUEUES)) >= MIN_QUEUES:
         return Match(0.94, "counters of Arm's GPU Profile layer by Render pass")
     return None
 
@@ -70,17 +69,13 @@ def read(source: Source, options: Options) -> Table:
     """One row per workload; raises BadCapture without queue cycles."""
     line, headers = wide_table.header(source)
     kind = wide_table.find(headers, "Workload type")
-    label = next((c for h in _LABELS if (c := wide_table.find(headers, h)) >= 0), -1)
-    queues = [c for h in _QUEUES if (c := wide_table.find(headers, h)) >= 0]
-    plain = {c: metric for h, metric in _PLAIN.items() if (c := wide_table.find(headers, h)) >= 0}
+    label = next(iter(wide_table.positions(headers, _LABELS).values()), -1)
+    queues = list(wide_table.positions(headers, _QUEUES).values())
+    plain = {c: _PLAIN[h] for h, c in wide_table.positions(headers, _PLAIN).items()}
     if not queues or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
     shares = _shares(headers, {kind, label, *queues, *plain})
-    counts = {
-        h: c
-        for h in (_QUADS, *_OF_QUADS, "Width", "Height", "GPU active cycles")
-        if (c := wide_table.find(headers, h)) >= 0
-    }
+    counts = wide_table.positions(headers, (_QUADS, *_OF_QUADS, "Width", "Height", "GPU active cycles"))
     numeric = sorted({*queues, *plain, *shares, *counts.values()})
     texts = [label, *([kind] if kind >= 0 else [])]
     wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
@@ -94,7 +89,7 @@ def read(source: Source, options: Options) -> Table:
     for c, metric in plain.items():
         table.columns[metric] = wide.column(c)
     for c, metric in shares.items():
-        table.columns.setdefault(metric, Column(wide.numbers[c] * 0.01, headers[c], c + 1, "%", 0.01))
+        table.columns.setdefault(metric, wide.column(c, "%", 0.01))
     _per_quad(table, {h: wide.numbers[c] for h, c in counts.items()})
     # the layer runs one workload at a time: its phases follow each other, except vertex work beside the non-fragment queue
     timed = [counts["GPU active cycles"]] if "GPU active cycles" in counts else queues

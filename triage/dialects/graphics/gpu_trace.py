@@ -43,11 +43,8 @@ Triage*), Real-Time Shader Profiler on, Auto Export on. The application must emi
 debug labels, NVTX).
 """
 NO_MARKERS = "the application emitted no markers, or the export was cut"
-OWN_TIMES = (
-    "time ms",
-    "gpu time ms",
-    "duration ms",
-)  # of tables joined with D3DPERF_EVENTS, whose own word is the first
+# of tables joined with D3DPERF_EVENTS, whose own word is the first
+OWN_TIMES = ("time ms", "gpu time ms", "duration ms")
 _RAW_LIMIT = 8 << 20  # cells kept as inputs of averages over frames
 
 

@@ -22,14 +22,8 @@ from triage.ground.phrasing import first_of
 NAME = "renderdoc"
 SIGN = ("eid", "e id", "e_id", "e-id", "event")
 TELLS = {"work": "graphics"}
-NAMED = (
-    "action",
-    "event",
-    "event name",
-    "name",
-    "action name",
-    "marker",
-)  # columns of names, which the viewer leaves out
+# columns of names, which the viewer leaves out
+NAMED = ("action", "event", "event name", "name", "action name", "marker")
 EVENTS = True  # the event tree is a file of its own, named by --events
 # no counters: they stand in the exported event tree
 GROUPS_IN_TEXT = "Dispatch(x, y, z) in the event text"

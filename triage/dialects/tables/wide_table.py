@@ -77,7 +77,7 @@ class Wide:
         """A table of these rows, with their lines, remarks and the headers of what was not read, and no column yet."""
         table = Table(dialect, [source], names, {}, first_line=self.first_line, lines=self.lines)
         table.quality += self.quality
-        table.unmapped += [h for c, h in enumerate(self.headers) if h and c not in {*self.numbers, *self.texts}]
+        table.unmapped += [h for c, h in enumerate(self.headers) if h and c not in self.numbers and c not in self.texts]
         return table
 
 
