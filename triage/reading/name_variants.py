@@ -30,9 +30,8 @@ def check(table: Table, kernels: bool) -> list[Quality]:
     lines = "\n".join(["", *names, ""])
     named = lines.isascii() and _NAMELESS_LINE.search(lines) is None
     found = ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
-    if any(
-        n != n.strip() for n in names[:SAMPLE]
-    ):  # blanks around a name that has one spelling are none of its letters
+    # blanks around a name that has one spelling are none of its letters
+    if any(n != n.strip() for n in names[:SAMPLE]):
         table.names = np.array([str(n).strip() for n in table.names], dtype=object)
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -195,7 +196,8 @@ def select(capture: Capture, marker: str) -> Capture:
     def hit(i: int) -> bool:
         name = str(capture.names[i])
         full = f"{capture.paths[i]}{SEP}{name}".lstrip(SEP).replace(SEP, "/")
-        return any(fnmatch.fnmatchcase(text, marker) for text in (name, full, kernel_names.kernel(name)))
+        matches = functools.partial(fnmatch.fnmatchcase, pat=marker)
+        return matches(name) or matches(full) or matches(kernel_names.kernel(name))
 
     keep = np.array([i for i in range(len(capture)) if hit(i)], dtype=np.int64)
     if not len(keep):
