@@ -16,12 +16,11 @@ from triage.document.missing_counters import CollectEntry, missing_counters
 from triage.document.time_shares import (
     AtLimitEntry,
     UndiagnosedEntry,
-    UnjudgedEntry,
     VerdictEntry,
+    is_unjudged,
     time_at_limit,
     time_by_verdict,
     undiagnosed_time,
-    unjudged,
 )
 from triage.document.timeline_summary import TimelineEntry, timeline
 from triage.document.todo_items import TodoItem, is_insignificant, todo_items
@@ -59,7 +58,7 @@ class Summary(TypedDict):
     blind: list[CollectEntry]
     waiting: int
     headline: str
-    unjudged: UnjudgedEntry | None
+    unjudged: UndiagnosedEntry | None
     timeline: TimelineEntry | None
     dark: UndiagnosedEntry | None
     finished: AtLimitEntry
@@ -74,7 +73,7 @@ def summarise(b: Bundle) -> Summary:
     doc = b.view
     frame, items = doc["frame"], todo_items(b.todo, doc)
     total, dark, blind = frame["duration_ns"], undiagnosed_time(doc), missing_counters(doc)
-    first = unjudged(frame, dark)
+    first = dark if is_unjudged(frame) else None
     above = first["collect"] if first else frame["collect_all"] or (blind[0]["collect"] if blind else None)
 
     def amount(ns: float | None) -> AmountEntry:

@@ -18,18 +18,12 @@ MIN_UNDIAGNOSED_SHARE = (
 )
 
 
-class UnjudgedEntry(TypedDict):
-    """Time without counters to decide. top: busiest unit of its longest workload; collect: what diagnoses most of it; names as in UndiagnosedEntry."""
-
-    ns: float
-    share: float
-    top: UnitEntry | None
-    collect: str | None
-    names: list[str]
-
-
 class UndiagnosedEntry(TypedDict):
-    """All time that is not diagnosed. uncovered_ns: under no marker. names: of the largest workloads; count: of all."""
+    """All time that is not diagnosed.
+
+    uncovered_ns: under no marker. top: busiest unit of the longest workload. collect: command that diagnoses most of it. names: of
+    the longest workloads; count: of all.
+    """
 
     ns: float
     share: float
@@ -76,17 +70,6 @@ def is_unjudged(frame: FrameEntry) -> bool:
     total, ns = frame["duration_ns"], frame["time_by_verdict"]["not-diagnosed"]
     least = frame["recoverable_ns"] or 0.0 if frame["timeline"] else 0.0
     return bool(total and ns and ns >= MIN_UNDIAGNOSED_SHARE * total and ns > least)
-
-
-def unjudged(frame: FrameEntry, dark: UndiagnosedEntry | None) -> UnjudgedEntry | None:
-    """Time of workloads without counters to decide, and the command that diagnoses most of it; None where it is little.
-
-    dark: `undiagnosed_time` of the same result.
-    """
-    if dark is None or not is_unjudged(frame):
-        return None
-    total, ns = frame["duration_ns"] or 1.0, frame["time_by_verdict"]["not-diagnosed"] or 0.0
-    return {"ns": ns, "share": ns / total, "top": dark["top"], "collect": dark["collect"], "names": dark["names"]}
 
 
 def needed(top: UnitEntry) -> str:

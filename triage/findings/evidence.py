@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from triage import schema
@@ -51,8 +52,7 @@ def make_check(
         # a choice between metrics is as traceable as the one it took
         source = next(o for o in inputs if o.metric == chosen)
     else:
-        formula = rule.let[name].text if name in rule.let else name
-        source = Origin(name, value, unit, formula=formula, inputs=inputs)
+        source = Origin(name, value, unit, formula=_formula(lookup, name), inputs=inputs)
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
@@ -75,6 +75,28 @@ def make_check(
         why,
         left,
     )
+
+
+def _formula(lookup: Lookup, name: str, inside: bool = False) -> str:
+    """A formula over metrics and numbers alone: names of the rule's own give way to what they stand for."""
+    rule = lookup.rule
+    if name in rule.thresholds:
+        return as_written(rule.threshold(name, lookup.method), rule.thresholds[name].unit)
+    text = rule.let[name].text if name in rule.let else name
+    text = _OWN_NAME.sub(lambda m: m[0] if m[0] in (name, "or") else _formula(lookup, m[0], True), text)
+    text = _CHOICE.sub(lambda m: _choice(m[1].split(", "), lookup.view), text)
+    return f"({text})" if inside and " " in text and not _CALL.fullmatch(text) else text
+
+
+def _choice(choices: Sequence[str], view: View) -> str:
+    """The highest of several, without those that the capture lacks."""
+    held = [c for c in choices if not (schema.known(c) and view.lacks(c))]
+    return f"most({', '.join(held)})" if len(held) > 1 else held[0] if held else "not measured"
+
+
+_CHOICE = re.compile(r"\bmost\(([^()]*)\)")
+_CALL = re.compile(r"\w+\([^()]*\)")
+_OWN_NAME = re.compile(r"(?<![\w.])[a-z]\w*(?![\w.(])")  # of a formula: no metric, whose id has a dot, and no function
 
 
 def metrics_behind(rule: Rule, c: Condition) -> tuple[str, ...]:

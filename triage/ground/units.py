@@ -243,6 +243,8 @@ def show(value: float, unit: str, digits: int = 3) -> str:
         return "not measured"
     if unit == "ratio":
         return f"{value * 100:.1f} %" if abs(value) < 0.9995 or abs(value) > 1.0005 else f"{value * 100:.0f} %"
+    if unit == "points":
+        return f"{value * 100:.1f} points"
     if unit == "celsius":
         return f"{value:.0f} °C"
     scales = {
@@ -264,7 +266,7 @@ def show(value: float, unit: str, digits: int = 3) -> str:
 
 
 def display(value: float, unit: str) -> tuple[float, str]:
-    """Value and unit as the JSON result and the tables carry them: ratios become percent, the rest stays canonical."""
-    if unit == "ratio":
-        return round(value * 100, 6), "%"
+    """Value and unit as the JSON result and the tables carry them: ratios become percent, differences of ratios points."""
+    if unit in ("ratio", "points"):
+        return round(value * 100, 6), "%" if unit == "ratio" else unit
     return value, unit

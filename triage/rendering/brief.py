@@ -260,7 +260,7 @@ class _Workload:
         text = self.mark(name, str(e["source"].get("formula", "")))
         if e["op"] == "is":
             return f"{text}: {'yes' if e['value'] else 'no'}"
-        limit = phrases.number(e["threshold"], e["unit"]).replace(".0 %", " %")
+        limit = phrases.number(e["threshold"], e["unit"]).replace(".0 ", " ")
         return f"{text} {phrases.number(e['value'], e['unit'])} {e['op']} {limit}"
 
     def against(self) -> Iterator[str]:

@@ -21,7 +21,7 @@ from triage.document.entries import (
 from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, UnjudgedEntry, VerdictEntry, needed
+from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
 from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import BY_ID
@@ -39,13 +39,13 @@ def time(ns: float | None, digits: int = 3) -> str:
 
 
 def number(value: float | None, unit: str) -> str:
-    """A value of the result document (ratios are already percent)."""
+    """A value of the result document (ratios are already percent, their differences points)."""
     if value is None:
         return "–"
     if unit == "%":
         # 100.0 % looks like a measurement; it is a limit or a whole
         return f"{value:.1f} %" if abs(abs(value) - 100) > 0.05 else f"{value:.0f} %"
-    return show(value, unit)
+    return f"{value:.1f} points" if unit == "points" else show(value, unit)
 
 
 def total(s: Summary) -> str:
@@ -85,14 +85,16 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
 
 
 def unjudged(s: Summary) -> str:
-    """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little."""
+    """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little. Of several the longest is named."""
     u = s["unjudged"]
     if u is None:
         return ""
-    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])})"
+    many = f", {plural(u['count'], voice().item)}" if u["count"] > 1 else ""
+    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}){many}"
     what += ", counters missing." if u["collect"] else "" if u["top"] else f", {_BY_TIMES}."
     if u["top"] and (pressed(u["top"]) or not u["collect"]):
-        what += f"{'' if u['collect'] else ','} {_busiest(u['top'], u['names'])}."
+        longest = "" if u["collect"] else ", the longest" if many else ","
+        what += f"{longest} {_busiest(u['top'], u['names'])}."
     return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
 
 
@@ -137,7 +139,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     return " ".join(sentences)
 
 
-def stated_needs(u: UndiagnosedEntry | UnjudgedEntry | None) -> str:
+def stated_needs(u: UndiagnosedEntry | None) -> str:
     """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
     if u is None or not pressed(u["top"]) or voice().item != "kernel":
         return ""
@@ -305,10 +307,8 @@ def check(e: EvidenceEntry) -> str:
     name = label(e["metric"])
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
-    # a threshold has the digits its author wrote, a measured value has three
-    return comparison(
-        name, number(e["value"], e["unit"]), e["op"], number(e["threshold"], e["unit"]).replace(".0 %", " %")
-    )
+    limit = number(e["threshold"], e["unit"]).replace(".0 ", " ")  # with the digits its author wrote
+    return comparison(name, number(e["value"], e["unit"]), e["op"], limit)
 
 
 def source(o: SourceEntry, most: int = 2) -> str:

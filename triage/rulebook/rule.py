@@ -241,7 +241,7 @@ _VALUE = re.compile(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(.*)\Z")
 
 
 def quantity(text: Any) -> tuple[float, str]:
-    """`80%` -> (0.8, ratio); `10 points` -> (0.1, ratio); `32 byte` -> (32, byte); 5 -> (5, count). Raises ValueError."""
+    """`80%` -> (0.8, ratio); `10 points` -> (0.1, points); `32 byte` -> (32, byte); 5 -> (5, count). Raises ValueError."""
     # YAML's `yes` is a bool, and a bool would pass for the number 1
     if isinstance(text, bool) or text is None:
         raise ValueError("a number with a unit, such as 80% or 32 byte")
@@ -251,7 +251,7 @@ def quantity(text: Any) -> tuple[float, str]:
     if not m:
         raise ValueError(f"cannot read {text!r} as a number with a unit")
     if m[2] in ("points", "point", "pp"):
-        return float(m[1]) / 100, "ratio"
+        return float(m[1]) / 100, "points"
     if m[2] in ("x", "times"):
         return float(m[1]), "count"
     unit, factor = units.unit(m[2])

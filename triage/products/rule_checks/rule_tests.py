@@ -118,7 +118,7 @@ def _author(rule: Rule) -> Iterator[tuple[int, str]]:
                     c.right
                     and c.right.text == t.name
                     and schema.known(c.left.text)
-                    and schema.get(c.left.text).unit != t.unit
+                    and schema.get(c.left.text).unit != ("ratio" if t.unit == "points" else t.unit)
                 ):
                     line = line_of(rule.file, "thresholds", t.name, after=rule.line)
                     yield line, f"{c.text}: {c.left.text} is a {schema.get(c.left.text).unit}, {t.name} a {t.unit}"

@@ -10,6 +10,7 @@ from triage.document.bundle import ById
 from triage.document.entries import FindingEntry, Result, WorkloadEntry
 from triage.document.todo_items import TodoItem
 from triage.ground.errors import TriageError
+from triage.ground.kernel_names import kernel
 from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.tickets.ticket import Ticket
@@ -22,8 +23,9 @@ MAX_TITLE_CHARS = 80  # what a board or a list of tickets shows of a title
 MIN_NAME_CHARS = 8  # of a place: a shorter piece names nothing
 MAX_PLACE_CHARS = 80  # of a workload's name and the levels above it
 WHOLE = "the whole capture"
+MIN_EXPECTED = 0.02  # of a time: runs differ by more than a smaller saving
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
-SIZES = ((3, 4, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
+SIZES = ((3, 2, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
 
 def title(c: TodoItem) -> str:
@@ -109,6 +111,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
+        "goal": _goal(c, by_id, doc["frame"]["duration_ns"]),
         "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
 
@@ -126,6 +129,16 @@ def _address(t: Ticket, path: str, files: str, place: str = "") -> str:
 def _place(workload: str, by_id: ById) -> dict[str, Any]:
     w = by_id.get(workload)
     return {"name": _name(w), "saved_ns": w["saved_ns"] if w else None}
+
+
+def _goal(c: TodoItem, by_id: ById, total_ns: float | None) -> dict[str, Any] | None:
+    """Name of the first place, its time and what the likely saving leaves of it, in ns; None where that is little or not known."""
+    w = by_id.get(c["workloads"][0])
+    own = (w["self_ns"] or w["duration_ns"]) if w else total_ns
+    saved = w["saved_ns"] if w else c["saved_ns"]
+    if not own or not saved or not MIN_EXPECTED * own <= saved < own:
+        return None
+    return {"name": kernel(w["name"]) if w else WHOLE, "own_ns": own, "left_ns": own - saved}
 
 
 def _name(w: WorkloadEntry | None) -> str:
