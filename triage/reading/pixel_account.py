@@ -28,7 +28,7 @@ SAME = 0.01  # counts this close are one size
 THROWN = 0.5  # heuristic: share of the shaded pixels that fail behind the shader; alpha-tested edges lose less
 FORMULA = "pixels of the pass's or the frame's full-screen work"
 _SIZE_RE = re.compile(r"(?<!\d)(\d{3,5}) ?[x×] ?(\d{3,5})(?!\d)")
-_OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mip|pyramid|probe|cube|\blut\b|downs|probe|planar|cookie|froxel|voxel|impost|bloom|blur", re.IGNORECASE)  # fmt: skip
+_OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mip|pyramid|probe|cube|\blut\b|downs|probe|planar|cookie|froxel|voxel|impost|bloom|blur|\bdof\b|depth.?of.?field|ssao|\bao\b|ambient.?occl|\bssr\b|volumetric|minimap", re.IGNORECASE)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     )
     screen = leaf & (drawn >= FULL * draws) & few
     each = np.where(screen, drawn / draws, np.nan)
-    whole = _largest(each)
+    whole = _largest(np.where([bool(_OWN_SIZE_RE.search(str(n)[:MAX_NAME_CHARS])) for n in capture.names], np.nan, each))
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
