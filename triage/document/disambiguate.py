@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from triage.document.bundle import column
+from triage.document.entries import WorkloadEntry
+
+MAX_SAME_NAME = 64  # workloads of one name that are made distinct from it
 Place = tuple[str, Sequence[str]]  # a name and its path, outermost first
 _NOWHERE = "(no marker)"
+
+
+def same_names(works: Sequence[WorkloadEntry], names: Collection[str]) -> dict[str, list[int]]:
+    """Positions of the workloads that have each name, the first MAX_SAME_NAME of it."""
+    same: dict[str, list[int]] = {name: [] for name in names}
+    for i, name in enumerate(column(works, "name")):
+        if (rows := same.get(name)) is not None and len(rows) < MAX_SAME_NAME:
+            rows.append(i)
+    return same
+
+
+def distinct_names(works: Sequence[WorkloadEntry], rows: Sequence[int]) -> list[str]:
+    """Names of the workloads at some positions, each with a parent where another of the capture has its name."""
+    same = same_names(works, {works[i]["name"] for i in rows})
+    rivals = {name: [works[k]["path"] for k in found if k not in rows] for name, found in same.items()}
+    return apart([(works[i]["name"], works[i]["path"]) for i in rows], rivals)
 
 
 def apart(places: Sequence[Place], rivals: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:

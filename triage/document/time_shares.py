@@ -7,6 +7,7 @@ from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
+from triage.document.disambiguate import distinct_names
 from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEntry
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
@@ -86,14 +87,14 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
-    largest = [doc["workloads"][i] for i in nlargest(MAX_NAMES, mine, key=lambda i: own[i])]
-    units = largest[0]["sol"] if largest else []
+    longest = nlargest(MAX_NAMES, mine, key=lambda i: own[i])
+    units = doc["workloads"][longest[0]]["sol"] if longest else []
     return {
         "ns": ns,
         "share": ns / total,
         "top": next((u for u in units if u["pct"] is not None), None),
         "uncovered_ns": uncovered,
-        "names": [w["name"] for w in largest],
+        "names": distinct_names(doc["workloads"], longest),
         "count": len(mine),
         "collect": frame["unjudged_collect"],
     }

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from triage.document.bundle import column
-from triage.document.disambiguate import apart
+from triage.document.disambiguate import apart, same_names
 from triage.document.entries import ItemEntry, Result
 from triage.ground.limiters import MIN_FIRST_SHARE
 from triage.ground.phrasing import lower_first
 
 MAX_ITEM_NAMES = 8  # names of an item that are made distinct; no report lists more
-MAX_SAME_NAME = 64  # workloads of one name that are made distinct from it
 
 
 class TodoItem(ItemEntry):
@@ -27,10 +26,7 @@ def todo_items(todo: Sequence[ItemEntry], doc: Result) -> list[TodoItem]:
     works = doc["workloads"]
     at = {w: i for i, w in enumerate(column(works, "id"))}
     items = [item for item in todo if not is_accepted(item)]
-    same: dict[str, list[int]] = {name: [] for item in items for name in item["names"][:MAX_ITEM_NAMES]}
-    for i, name in enumerate(column(works, "name")):
-        if (rows := same.get(name)) is not None and len(rows) < MAX_SAME_NAME:
-            rows.append(i)
+    same = same_names(works, {name for item in items for name in item["names"][:MAX_ITEM_NAMES]})
     classes = column(works, "limiter_class")
 
     def path(i: int | None, name: str) -> Sequence[str]:
