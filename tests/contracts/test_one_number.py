@@ -27,7 +27,7 @@ from triage.ground.terminology import speaking
 from triage.ground.units import show
 from triage.products.tickets import compose
 from triage.products.tickets.text import body
-from triage.rendering import formats, phrases
+from triage.rendering import formats, phrases, verdict_phrases
 from triage.rendering.brief import MAX_ITEMS
 from triage.rendering.escape import clean, short
 from triage.rendering.findings_parquet import parquet
@@ -66,7 +66,7 @@ def everywhere(path: str, full: bool) -> Iterator[str]:
         # what stands on top says it
         alone = form in ("terminal", "html") and [v["verdict"] for v in s["verdicts"]] == ["not-diagnosed"]
         for v in s["verdicts"] if not alone else ():
-            figure = f"{phrases.verdict(v['verdict']).lower()} {phrases.time(v['ns'])} ({percent(v['share'])})"
+            figure = f"{verdict_phrases.verdict(v['verdict']).lower()} {phrases.time(v['ns'])} ({percent(v['share'])})"
             if words(figure) not in plain[form].lower():
                 yield f"{form}: no {figure}"
     for form in ("terminal", "markdown", "jira", "html"):

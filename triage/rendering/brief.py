@@ -25,7 +25,7 @@ from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.document.time_shares import time_by_verdict
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
-from triage.rendering import phrases, timeline_phrases
+from triage.rendering import phrases, timeline_phrases, verdict_phrases
 from triage.rendering.brief_timeline import operators, timeline
 from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
@@ -87,7 +87,7 @@ def _head(b: Bundle) -> Iterator[str]:
     for c in b.head["captures"]:
         yield f"capture: {clean(c['path'])} ({c['dialect']}, {clean(c['device'] or 'unknown GPU')})"
     yield f"total: {phrases.time(frame['duration_ns'])} in {counted(b.view, b.item)}"
-    if verdicts := phrases.verdicts(time_by_verdict(b.view)):
+    if verdicts := verdict_phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
     for text in (timeline_phrases.steps(frame["steps"], frame["duration_ns"]), timeline_phrases.ranks(frame["ranks"])):
         if text:

@@ -13,7 +13,7 @@ from triage.document.todo_items import is_accepted, item_title
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
 from triage.ground.terminology import voice
-from triage.rendering import phrases
+from triage.rendering import phrases, verdict_phrases
 from triage.rendering.escape import short
 from triage.rendering.findings_csv import Write
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -107,7 +107,7 @@ def _budget(e: BudgetEntry) -> Case:
 
 def _verdict(w: _Work) -> Iterator[str]:
     if w.verdict_class:
-        yield f"{HEADS.verdict}: {phrases.verdict(w.verdict_class).lower()}."
+        yield f"{HEADS.verdict}: {verdict_phrases.verdict(w.verdict_class).lower()}."
     yield w.verdict
 
 

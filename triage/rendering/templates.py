@@ -26,7 +26,16 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.limiters import BANDS, LIMITERS
 from triage.ground.phrasing import percent
 from triage.ground.terminology import localize, voice
-from triage.rendering import code_places, confined, declared, escape, next_captures, phrases, timeline_phrases
+from triage.rendering import (
+    code_places,
+    confined,
+    declared,
+    escape,
+    next_captures,
+    phrases,
+    timeline_phrases,
+    verdict_phrases,
+)
 from triage.rendering.advice_labels import advised
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames, frames_table
@@ -173,11 +182,11 @@ class Phrases:
     # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
-    verdict = staticmethod(phrases.verdict)
-    verdicts = staticmethod(phrases.verdicts)
-    root_cause = staticmethod(phrases.root_cause)
-    unjudged = staticmethod(phrases.unjudged)
-    dark = staticmethod(phrases.dark)
+    verdict = staticmethod(verdict_phrases.verdict)
+    verdicts = staticmethod(verdict_phrases.verdicts)
+    root_cause = staticmethod(verdict_phrases.root_cause)
+    unjudged = staticmethod(verdict_phrases.unjudged)
+    dark = staticmethod(verdict_phrases.dark)
     shares = staticmethod(phrases.shares)
     limiters = staticmethod(phrases.limiters)
     budget = staticmethod(phrases.budget)
@@ -187,7 +196,7 @@ class Phrases:
     only_small = staticmethod(phrases.only_small)
     gain = staticmethod(phrases.gain)
     item_saving = staticmethod(phrases.item_saving)
-    pressed = staticmethod(phrases.pressed)
+    pressed = staticmethod(verdict_phrases.pressed)
     unit = staticmethod(localize)
     needed = staticmethod(needed)
     advised = staticmethod(advised)

@@ -20,7 +20,7 @@ from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
-from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases
+from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases, verdict_phrases
 from triage.rendering.advice_labels import advised
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.findings_csv import Write
@@ -125,7 +125,7 @@ class _Page:
         self.console.print(Text.assemble(("triage: ", "bold"), name, " " * max(2, gap) if device else "", device))
         self.say(clean(self.s["headline"]), "bold")
         if self.s["unjudged"]:
-            self.say(phrases.unjudged(self.s), "yellow")
+            self.say(verdict_phrases.unjudged(self.s), "yellow")
             if self.s["unjudged"]["collect"]:
                 self.command(self.s["unjudged"]["collect"])
         grid = Table.grid(padding=(0, 2, 0, 0))
@@ -133,13 +133,13 @@ class _Page:
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
         self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
-            grid.add_row(HEADS.not_diagnosed, Text(phrases.undiagnosed(self.s["dark"]), "yellow"))
+            grid.add_row(HEADS.not_diagnosed, Text(verdict_phrases.undiagnosed(self.s["dark"]), "yellow"))
         for c in self.doc["captures"]:
             if c["frames"]:
                 grid.add_row(HEADS.frames, frames(c["frames"]))
         grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if [v["verdict"] for v in self.s["verdicts"]] in (["fix"], ["suspect"], ["at-limit"]):  # one: a word, no bar
-            grid.add_row(HEADS.verdict, phrases.verdicts(self.s["verdicts"]))
+            grid.add_row(HEADS.verdict, verdict_phrases.verdicts(self.s["verdicts"]))
         if len(self.s["verdicts"]) > 1:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
@@ -208,6 +208,8 @@ class _Page:
             self.say(clean(r["text"]), indent=4)
             if r["advice"]:
                 self._labelled(HEADS.attempt, clean(r["advice"][0]), "green")
+        if more := verdict_phrases.more_at_limit(self.s):
+            self.say(more, "bright_black", 4)
 
     def _line(self, item: TodoItem) -> LocationEntry | None:
         """The source line with the largest part of an item; None where its findings have none."""
@@ -296,7 +298,7 @@ class _Page:
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 Text.assemble((fill, style), "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"),
-                Text(clean(phrases.root_cause(m))),
+                Text(clean(verdict_phrases.root_cause(m))),
                 phrases.back(m),
             )
         self.console.print(table)

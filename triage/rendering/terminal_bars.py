@@ -14,7 +14,7 @@ from triage.document.time_shares import IDLE, VerdictEntry
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent
 from triage.ground.terminology import localize
-from triage.rendering import phrases
+from triage.rendering import phrases, verdict_phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.labels import HEADS
 
@@ -90,7 +90,7 @@ def _filled(parts: Iterable[tuple[str, str, float]], cells: int) -> Text:
 
 def verdict_legend(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
     """Legend of `verdict_bar`: `█ to fix 3.1 ms (63 %)`."""
-    return _legend([(VERDICT_LOOKS[v["verdict"]], phrases.verdicts([v])) for v in verdicts], cells)
+    return _legend([(VERDICT_LOOKS[v["verdict"]], verdict_phrases.verdicts([v])) for v in verdicts], cells)
 
 
 def bar(known: list[LimiterEntry], cells: int) -> Text:

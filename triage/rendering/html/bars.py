@@ -19,7 +19,7 @@ from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize
 from triage.ground.units import show
-from triage.rendering import phrases
+from triage.rendering import phrases, verdict_phrases
 from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
@@ -99,7 +99,7 @@ def verdicts(known: Sequence[VerdictEntry], high: int = 20) -> Markup:
         hatch = f'<rect {at} fill="url(#h-{hatches})"/>' if (hatches := VERDICT_HATCHES[v["verdict"]]) else ""
         out.append(f'<g class="seg"><rect class="v-{v["verdict"]}" {at}/>{hatch}</g>')
         x += v["share"]
-    text = escape(f"{HEADS.verdict}: {phrases.verdicts(known)}")
+    text = escape(f"{HEADS.verdict}: {verdict_phrases.verdicts(known)}")
     return Markup(
         f'<svg class="verdicts" width="100%" height="{high}" role="img" aria-label="{text}">{"".join(out)}</svg>'
     )

@@ -21,7 +21,7 @@ from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
 from triage.ground.terminology import localize, voice
-from triage.rendering import code_places, phrases
+from triage.rendering import code_places, verdict_phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
 from triage.rendering.html.string_table import Json, Strings, Words, faithful, rounded, tenths
@@ -108,7 +108,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "units": [localize(u) for u in units.list()],
         "caches": [localize("TEX"), localize("L2")],
         "verdicts": list(VERDICT_CLASSES),
-        "verdictNames": [phrases.verdict(v).lower() for v in VERDICT_CLASSES],
+        "verdictNames": [verdict_phrases.verdict(v).lower() for v in VERDICT_CLASSES],
         "classes": list(CLASSES),
         "classNames": [localize(BY_ID[c].name) for c in CLASSES],
         "classText": [localize(BY_ID[c].meaning) for c in CLASSES],

@@ -1,0 +1,125 @@
+"""Sentences on verdicts: to fix, suspected, not diagnosed, at a hardware limit."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from triage.document.entries import VERDICT_CLASSES, UnitEntry
+from triage.document.markers_by_time import MarkerRow
+from triage.document.summary import Summary
+from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
+from triage.ground.kernel_names import kernel
+from triage.ground.method import DRAM_REACHED, HIGH
+from triage.ground.phrasing import percent, plural
+from triage.ground.terminology import localize, voice
+from triage.rendering.escape import short
+from triage.rendering.labels import HEADS
+from triage.rendering.phrases import and_more, number, time
+
+_BY_TIMES = "no cause in times alone"  # of work without counters that would decide
+
+
+def verdict(name: str) -> str:
+    """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
+    words = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
+    return str(HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)])
+
+
+def root_cause(m: MarkerRow) -> str:
+    """Title of the root cause; without one the verdict in lower case."""
+    return m["title"] or verdict(m["workload"]["verdict_class"]).lower()
+
+
+def verdicts(entries: Sequence[VerdictEntry]) -> str:
+    """`to fix 3.1 ms (63 %), not diagnosed 1.8 ms (37 %)`: the time by verdict; "" without times."""
+    return ", ".join(f"{verdict(v['verdict']).lower()} {time(v['ns'])} ({percent(v['share'])})" for v in entries)
+
+
+def unjudged(s: Summary) -> str:
+    """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little. Of several the longest is named."""
+    u = s["unjudged"]
+    if u is None:
+        return ""
+    many = f", {plural(u['count'], voice().item)}" if u["count"] > 1 else ""
+    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}){many}"
+    what += ", counters missing." if u["collect"] else "" if u["top"] else f", {_BY_TIMES}."
+    if u["top"] and (pressed(u["top"]) or not u["collect"]):
+        longest = "" if u["collect"] else ", the longest" if many else ","
+        what += f"{longest} {_busiest(u['top'], u['names'])}."
+    return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
+
+
+def level(top: UnitEntry) -> str:
+    """`DRAM at 96.7 %`."""
+    return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
+
+
+def _busiest(top: UnitEntry, names: Sequence[str]) -> str:
+    """`Foliage: TEX at 66 % of peak; ...`: what is known of the busiest unit of the longest one, which is named beside others."""
+    name = f"{short(names[0], 40)}: " if len(names) > 1 else ""
+    if not pressed(top):
+        return f"{name}no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
+    known, of_dram = f"{name}{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+    if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
+        return f"{known}: only fewer bytes help; how many it needs is unknown"
+    if of_dram >= HIGH:
+        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes it needs is unknown"
+    return f"{known}; whether it needs that work is unknown"
+
+
+def pressed(top: UnitEntry | None) -> bool:
+    """True for a unit close enough to its peak to be what limits."""
+    return top is not None and (top["pct"] or 0.0) >= MIN_PRESSURE
+
+
+def dark(u: UndiagnosedEntry, command: bool = True) -> str:
+    """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
+    sentences = []
+    both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
+    if u["count"]:
+        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
+        ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
+        why = "deciding counters not collected" if u["collect"] else _BY_TIMES
+        if u["top"] and (pressed(u["top"]) or not u["collect"]):
+            why = _busiest(u["top"], u["names"])
+        sentences.append(f"{names}{ns}: {why}.")
+    if u["uncovered_ns"]:
+        where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
+        sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
+    sentences += filter(None, [stated_needs(u), "Collect:" if u["collect"] and command else ""])
+    return " ".join(sentences)
+
+
+def stated_needs(u: UndiagnosedEntry | None) -> str:
+    """`--needs NAME=100MB states what it must move, and decides.`: where only the need of a kernel's work is not known."""
+    if u is None or not pressed(u["top"]) or voice().item != "kernel":
+        return ""
+    name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
+    return f"To decide, state its bytes per launch: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or FLOP)."
+
+
+def undiagnosed(dark: UndiagnosedEntry) -> str:
+    """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
+    outside = f"outside all {voice().item}s"
+    reason = f", {time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
+    if dark["uncovered_ns"] == dark["ns"]:
+        reason = f" {outside}"
+    elif dark["count"] and not reason:
+        name, more = short(dark["names"][0], 24), and_more(dark["count"] - 1)
+        reason = f": {name}{more}, {'counters not collected' if dark['collect'] else _BY_TIMES}"
+        if (top := dark["top"]) and pressed(top):
+            reason = f": {name} ({level(top)}, {needed(top)} unknown){more}"
+        elif top and not dark["collect"]:
+            reason = f": {name} (no measured unit above {number(top['pct'], '%')}){more}"
+    return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
+
+
+def more_at_limit(s: Summary) -> str:
+    """`8 shorter markers (1.38 ms)`: at a hardware limit, beside those whose readings are shown; "" without readings."""
+    shown, all_ = s["limit_readings"], s["finished"]
+    if not shown or len(shown) == all_["count"]:
+        return ""
+    left = time(all_["ns"] - sum(r["ns"] for r in shown))
+    return f"{plural(all_['count'] - len(shown), f'shorter {voice().item}')} ({left})"
