@@ -18,7 +18,8 @@ from triage.products.batch.batch_result import Listed, Overview
 from triage.rendering.escape import short
 from triage.rendering.html import bars
 from triage.rendering.html.page import STYLES, shell
-from triage.rendering.phrases import range_, time, verdict
+from triage.rendering.phrases import range_, time
+from triage.rendering.verdict_phrases import verdict
 
 if TYPE_CHECKING:
     from triage.products.batch.batch_contents import Batch
