@@ -344,7 +344,10 @@ def test_interrupted_batch_leaves_no_processes(tmp_path: Path, big: Path, sign: 
         shutil.copy(big, inputs / f"{i}.csv")
     out = tmp_path / "out"
     p = started("batch", inputs, "-o", out, "--jobs", "2", start_new_session=True)
-    time.sleep(4)
+    until = time.monotonic() + 60
+    while p.poll() is None and len(children_of(p.pid)) < 3 and time.monotonic() < until:  # itself and its two workers
+        time.sleep(0.02)
+    time.sleep(1.5)  # each of them reads
     if p.poll() is not None:
         pytest.skip("done before the signal")
     os.killpg(p.pid, sign)  # Ctrl-C reaches the whole group

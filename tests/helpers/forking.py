@@ -9,11 +9,15 @@ import atexit
 import gc
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +55,41 @@ def run(
             raise subprocess.TimeoutExpired(args, timeout) from None
         texts = [Path(p).read_bytes().decode().replace("\r\n", "\n") for p in (out, err)]
     return subprocess.CompletedProcess([sys.executable, "-m", "triage", *args], code, *texts)
+
+
+# hands its arguments, folder and environment to whom it is told, prints what comes back, and ends with that code
+_CLIENT = """
+import json, os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(json.dumps([sys.argv[2:], os.getcwd(), dict(os.environ)]).encode() + b"\\n")
+code, out, err = json.loads(s.makefile().read())
+sys.stdout.write(out), sys.stderr.write(err), sys.exit(code)
+"""
+
+
+@contextmanager
+def command() -> Iterator[str]:
+    """A command line that runs the program by a fork: for scripts that are told what to call it."""
+    with tempfile.TemporaryDirectory(prefix="triage-fork-") as folder, socket.socket(socket.AF_UNIX) as here:
+        client, path = Path(folder, "client.py"), str(Path(folder, "socket"))
+        client.write_text(_CLIENT, "utf-8")
+        here.bind(path)
+        here.listen()
+
+        def answer() -> None:
+            while True:
+                try:
+                    caller, _ = here.accept()
+                except OSError:  # closed: nobody calls any more
+                    return
+                with caller:
+                    done = run(*json.loads(_line(caller)))
+                    caller.sendall(json.dumps([done.returncode, done.stdout, done.stderr]).encode())
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield shlex.join([sys.executable, "-S", "-E", str(client), path])
+        here.shutdown(socket.SHUT_RDWR)
 
 
 def _start() -> tuple[subprocess.Popen[bytes], socket.socket]:

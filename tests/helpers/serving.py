@@ -7,7 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Quiet(BaseHTTPRequestHandler):
-    """A handler that logs nothing."""
+    """A handler that logs nothing, and whose short answers do not wait 40 ms for a word that their heads have come."""
+
+    disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in http.server
         return

@@ -25,7 +25,7 @@ from triage.ground.limiters import SURENESS
 from triage.products.batch import find, run, workers
 from triage.products.settings import Settings
 
-N = int(os.environ.get("TRIAGE_BATCH_TEST", "60"))  # 200 for the full size
+N = int(os.environ.get("TRIAGE_BATCH_TEST", "50"))  # 200 for the full size
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],l2.throughput [%],vram.throughput [%],crop.throughput [%],l1tex.hit_rate [%],gpu.idle [%]"
 TRIAGE = [sys.executable, "-m", "triage"]
 

@@ -32,7 +32,7 @@ def capture(path: Path) -> Path:
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that a test can wait for."""
-    for name, value in (("TIMEOUT", 1), ("SECONDS", 0.5), ("LARGEST", 1 << 20), ("MAX_RESPONSES", 20)):
+    for name, value in (("TIMEOUT", 1), ("SECONDS", 0.25), ("LARGEST", 1 << 20), ("MAX_RESPONSES", 20)):
         monkeypatch.setattr(http_client, name, value)
     for variable in trackers.TOKENS.values():
         monkeypatch.setenv(variable, TOKEN)

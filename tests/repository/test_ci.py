@@ -16,6 +16,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.conftest import ROOT
+from tests.helpers import forking
 from tests.helpers.trackers import TOKEN, Store, serve
 from tests.products.test_history import capture
 from triage.ground.errors import TriageError
@@ -69,18 +70,19 @@ def test_one_scope_restores_no_other(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_bash
 def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> None:
-    for n, commit in enumerate(("good1", "good2", "good3")):
-        captures(tmp_path, 1.0, n)
-        done = ci(tmp_path, commit)
-        assert done.returncode == 0, done.stderr
-    captures(tmp_path, 1.2, 9)
+    with forking.command() as forked:
+        for n, commit in enumerate(("good1", "good2", "good3")):
+            captures(tmp_path, 1.0, n)
+            done = ci(tmp_path, commit, TRIAGE=forked)
+            assert done.returncode == 0, done.stderr
+        captures(tmp_path, 1.2, 9)
+        assert ci(tmp_path, "slow4", TRIAGE=forked, TRIAGE_ALLOWED="50%").returncode == 0
     done = ci(tmp_path, "slow4")
     assert done.returncode == 1
     assert "failed on history: slow4: Frame # / Light" in done.stderr
     assert "slow4" in (tmp_path / "triage-out" / "comment.md").read_text()
     assert ElementTree.parse(tmp_path / "triage-out" / "junit.xml").find(".//failure") is not None
     assert json.loads((tmp_path / "triage-out" / "gate.json").read_text())["failed"]
-    assert ci(tmp_path, "slow4", TRIAGE_ALLOWED="50%").returncode == 0
     nothing = ci(tmp_path, "x", TRIAGE_CAPTURES="none/*.csv")
     assert (nothing.returncode, nothing.stderr) == (2, "triage-ci: no captures match none/*.csv\n")
 
@@ -90,9 +92,15 @@ def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> 
 def test_the_script_posts_its_comment(tmp_path: Path) -> None:
     pytest.importorskip("github")
     captures(tmp_path, 1.0, 1)
-    with serve("github") as (url, store):
+    with serve("github") as (url, store), forking.command() as forked:
         store.add("a pull request", "", [])
-        said = {"TRIAGE_COMMENT": "github", "TRIAGE_PROJECT": "o/r", "TRIAGE_NUMBER": "1", "TRIAGE_URL": url}
+        said = {
+            "TRIAGE": forked,
+            "TRIAGE_COMMENT": "github",
+            "TRIAGE_PROJECT": "o/r",
+            "TRIAGE_NUMBER": "1",
+            "TRIAGE_URL": url,
+        }
         for commit in ("one", "two"):
             done = ci(tmp_path, commit, GITHUB_TOKEN=TOKEN, **said)
             assert done.returncode == 0, done.stderr

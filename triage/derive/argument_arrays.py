@@ -100,29 +100,20 @@ def _multiple(metric: str, moved: str, read_only: bool, arrays: str) -> Derivati
 
 DERIVATIONS = (
     Derivation(
-        "work.argument_bytes",
-        "one element of each array among the kernel's parameters x threads x calls",
-        _bytes,
-        whole=True,
+        "work.argument_bytes", "one element of each array among the kernel's parameters x threads x calls", _bytes, whole=True,
     ),
     _multiple("work.read_multiple", "vram.bytes_read", True, "only reads"),
     _multiple("work.written_multiple", "vram.bytes_written", False, "may write"),
     Derivation(
-        "name.narrowest_input",
-        "the smallest element of the arrays that a kernel's parameters only read",
-        lambda view: _by_name(view, _narrowest),
-        whole=True,
+        "name.narrowest_input", "the smallest element of the arrays that a kernel's parameters only read",
+        lambda view: _by_name(view, _narrowest), whole=True,
     ),
     Derivation(
-        "name.widest_array",
-        "the largest element of the arrays among a kernel's parameters",
-        lambda view: _by_name(view, _widest),
-        whole=True,
+        "name.widest_array", "the largest element of the arrays among a kernel's parameters",
+        lambda view: _by_name(view, _widest), whole=True,
     ),
     Derivation(
-        "name.double_arrays",
-        "1 where all floating-point arrays among the kernel's parameters are double precision, else 0",
-        lambda view: _by_name(view, _doubles),
-        whole=True,
+        "name.double_arrays", "1 where all floating-point arrays among the kernel's parameters are double precision, else 0",
+        lambda view: _by_name(view, _doubles), whole=True,
     ),
-)
+)  # fmt: skip

@@ -80,52 +80,34 @@ DERIVATIONS = (
     Derivation(
         "l1tex.busy_cycles",
         "L1's share of peak x elapsed cycles (at the boost clock, where not measured) x SMs, of the largest product of the architecture where unknown",
-        _l1_cycles,
-        optional=("l1tex.throughput", "sm.cycles_elapsed", "sm.frequency", "gpu.time", "device.sm_count"),
-        whole=True,
-        ask=("l1tex.throughput", "sm.cycles_elapsed"),
+        _l1_cycles, optional=("l1tex.throughput", "sm.cycles_elapsed", "sm.frequency", "gpu.time", "device.sm_count"),
+        whole=True, ask=("l1tex.throughput", "sm.cycles_elapsed"),
     ),
     Derivation(
         "shared.conflict_share",
         "(bank conflicts - those of atomics) / wavefronts of shared memory, else / (ways x requests), or the same of loads alone, else at least / (conflicts + 4 x requests), else 1 - 1 / ways, else at least conflicts / busy cycles of L1",
-        _conflict_share,
-        optional=_CONFLICTS,
-        ask=("shared.bank_conflicts", "shared.wavefronts"),
+        _conflict_share, optional=_CONFLICTS, ask=("shared.bank_conflicts", "shared.wavefronts"),
     ),
     Derivation(
         "shared.load_conflict_share",
         "bank conflicts of shared loads / their wavefronts, where those of stores were not counted",
         lambda load, waves, store, every: np.where(np.isnan(store) & np.isnan(every), over(load, waves), np.nan),
-        ("shared.load_bank_conflicts", "shared.load_wavefronts"),
-        ("shared.store_bank_conflicts", "shared.bank_conflicts"),
+        ("shared.load_bank_conflicts", "shared.load_wavefronts"), ("shared.store_bank_conflicts", "shared.bank_conflicts"),
     ),
     Derivation(
         "shared.exact_conflict_share",
         "bank-conflict share, where wavefronts or ways were counted and requests or cycles of L1 need not bound it",
-        _exact_conflict_share,
-        optional=_CONFLICTS[:-1],
-        ask=("shared.bank_conflicts", "shared.wavefronts"),
+        _exact_conflict_share, optional=_CONFLICTS[:-1], ask=("shared.bank_conflicts", "shared.wavefronts"),
     ),
     Derivation(
-        "shared.conflicts_per_warp",
-        "(bank conflicts - those of atomics) / warps launched",
-        lambda every, load, store, atomic, warps, groups, each: over(
-            first(np.maximum(every - np.nan_to_num(atomic), 0), either(load, store)), first(warps, groups * each)
-        ),
-        optional=(
-            *_CONFLICTS[:3],
-            "atomics.shared_conflicts",
-            "sm.warps_launched",
-            "launch.grid_size",
-            "launch.group_warps",
-        ),
+        "shared.conflicts_per_warp", "(bank conflicts - those of atomics) / warps launched",
+        lambda every, load, store, atomic, warps, groups, each: over(first(np.maximum(every - np.nan_to_num(atomic), 0), either(load, store)), first(warps, groups * each)),
+        optional=(*_CONFLICTS[:3], "atomics.shared_conflicts", "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
         ask=("shared.bank_conflicts", "launch.grid_size"),
     ),
     Derivation(
-        "shared.excess_share",
-        "excess / all shared wavefronts",
-        excess_share,
+        "shared.excess_share", "excess / all shared wavefronts", excess_share,
         optional=("shared.excess_wavefronts", "shared.access_wavefronts", "shared.access_wavefronts_ideal"),
         ask=("shared.access_wavefronts", "shared.access_wavefronts_ideal"),
     ),
-)
+)  # fmt: skip

@@ -81,44 +81,31 @@ DERIVATIONS = (
     _per("range.dispatch_time", "gpu.time", "dispatch.count", "GPU time / dispatches"),
     _per("range.draw_time", "gpu.time", "draw.count", "GPU time / draws"),
     Derivation(
-        "range.in_chain",
-        f"links of the chain >= {CHAIN}",
-        lambda links: np.where(np.isnan(links), np.nan, np.asarray(links) >= CHAIN),
-        ("range.chain",),
-        ask=("gpu.time",),
+        "range.in_chain", f"links of the chain >= {CHAIN}",
+        lambda links: np.where(np.isnan(links), np.nan, np.asarray(links) >= CHAIN), ("range.chain",), ask=("gpu.time",),
     ),
     Derivation(
-        "range.draws",
-        "kind, else draws, else primitives, pixels or render-target traffic",
-        _draws,
-        optional=(
-            *("kind.draw", "kind.geometry", "kind.fullscreen", "draw.count", "prims.input"),
-            *("pixels.shaded", "crop.throughput", "zrop.throughput", "raster.throughput"),
-        ),
+        "range.draws", "kind, else draws, else primitives, pixels or render-target traffic", _draws,
+        optional=(*("kind.draw", "kind.geometry", "kind.fullscreen", "draw.count", "prims.input"), *("pixels.shaded", "crop.throughput", "zrop.throughput", "raster.throughput")),
         ask=("draw.count",),
     ),
     _per("range.drain_interval", "gpu.time", "wfi.go_idle", "GPU time / drains"),
     _per("range.barrier_interval", "gpu.time", "barrier.count", "GPU time / barriers"),
     _per("range.switch_interval", "gpu.time", "wfi.switches", "GPU time / switches"),
     Derivation(
-        "pixels.passed",
-        "samples that passed before shading + samples that passed after it",
-        lambda early, late: early + late,
+        "pixels.passed", "samples that passed before shading + samples that passed after it", lambda early, late: early + late,
         ("pixels.passed_early", "pixels.passed_late"),
     ),
     Derivation(
         "pixels.drawn",
         "pixels from the rasteriser, else pixel-shader invocations, else samples that passed or failed behind early tests",
         lambda pixels, shaded, passed, failed: first(_some(pixels), _some(shaded), _some(passed + failed)),
-        optional=("pixels.shaded", "invocations.ps", "pixels.passed", "pixels.failed_late"),
-        ask=("pixels.shaded",),
+        optional=("pixels.shaded", "invocations.ps", "pixels.passed", "pixels.failed_late"), ask=("pixels.shaded",),
     ),
     _per("pixels.overdraw", "pixels.drawn", "target.pixels", "pixels drawn / pixels of the target"),
     Derivation(
-        "pixels.late_fail_share",
-        "pixels that failed after shading / pixels drawn",
-        lambda failed, drawn: np.minimum(over(failed, drawn), 1.0),
-        ("pixels.failed_late", "pixels.drawn"),
+        "pixels.late_fail_share", "pixels that failed after shading / pixels drawn",
+        lambda failed, drawn: np.minimum(over(failed, drawn), 1.0), ("pixels.failed_late", "pixels.drawn"),
     ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     Derivation(
@@ -142,53 +129,38 @@ DERIVATIONS = (
     ),
     Derivation("pixels.per_primitive", "pixels covered / primitives counted", over, ("pixels.covered", "prims.drawn")),
     Derivation(
-        "prims.drawn",
-        "primitives rasterised, else primitives in minus culled ones",
+        "prims.drawn", "primitives rasterised, else primitives in minus culled ones",
         lambda drawn, into, thrown: first(_some(drawn), _some(into - np.nan_to_num(thrown)), into),
-        optional=("prims.rasterized", "prims.input", "prims.thrown_away"),
-        ask=("prims.rasterized",),
+        optional=("prims.rasterized", "prims.input", "prims.thrown_away"), ask=("prims.rasterized",),
     ),
     # Clipping makes new primitives, so more can come out than went in.
     Derivation(
         "prims.culled",
         "1 - primitives rasterised / primitives to the clipper, else primitives in; or primitives thrown away / primitives in",
-        lambda clipper, into, out, thrown: np.clip(
-            first(1 - over(out, first(_some(clipper), into)), over(thrown, into)), 0, 1
-        ),
+        lambda clipper, into, out, thrown: np.clip(first(1 - over(out, first(_some(clipper), into)), over(thrown, into)), 0, 1),
         optional=("prims.to_clipper", "prims.input", "prims.rasterized", "prims.thrown_away"),
         ask=("prims.rasterized", "prims.input"),
     ),
     Derivation(
-        "vram.outgoing_share",
-        "bytes written, else the peak spent on writes, / that of reads and writes",
+        "vram.outgoing_share", "bytes written, else the peak spent on writes, / that of reads and writes",
         lambda wrote, got, writing, reading: first(over(wrote, wrote + got), over(writing, writing + reading)),
         optional=("vram.bytes_written", "vram.bytes_read", "vram.write_throughput", "vram.read_throughput"),
         ask=("vram.bytes_written", "vram.bytes_read"),
     ),
     Derivation(
-        "zcull.reject_rate",
-        "1 - samples accepted / samples tested",
-        lambda kept, seen: 1 - kept / seen,
+        "zcull.reject_rate", "1 - samples accepted / samples tested", lambda kept, seen: 1 - kept / seen,
         ("zcull.accepted", "zcull.samples"),
     ),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
     Derivation(
-        "launch_stall.register_allocation",
-        "highest stall of all shader stages",
-        highest,
+        "launch_stall.register_allocation", "highest stall of all shader stages", highest,
         optional=tuple(f"launch_stall.{stage}_register_allocation" for stage in _STAGES),
         ask=("launch_stall.ps_register_allocation", "launch_stall.cs_register_allocation"),
     ),
     Derivation(
-        "launch_stall.worst",
-        "largest launch stall of any stage and resource, where three or that of warp slots were counted",
+        "launch_stall.worst", "largest launch stall of any stage and resource, where three or that of warp slots were counted",
         _worst,
-        optional=(
-            *(f"launch_stall.{stage}_{r}" for r in _REASONS for stage in _STAGES),
-            "launch_stall.register_allocation",
-        ),
+        optional=(*(f"launch_stall.{stage}_{r}" for r in _REASONS for stage in _STAGES), "launch_stall.register_allocation"),
     ),
-    Derivation(
-        "ray.stalls", "stalled on the core + stalled on its queue", _sum, ("stall.rtcore",), ("stall.rtcore_throttle",)
-    ),
-)
+    Derivation("ray.stalls", "stalled on the core + stalled on its queue", _sum, ("stall.rtcore",), ("stall.rtcore_throttle",)),
+)  # fmt: skip

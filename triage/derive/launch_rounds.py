@@ -44,11 +44,7 @@ def _held_by_lds(view: View, limits: Limits) -> Values:
 DERIVATIONS = (
     Derivation(
         "launch.waves_estimate",
-        "groups / (SMs x groups that the group size and what else is known allow); "
-        "SMs of the smallest product of the generation where unknown",
-        _estimate,
-        ("launch.grid_size", "launch.block_size"),
-        ("launch.resident_groups", "launch.shared"),
-        whole=True,
+        "groups / (SMs x groups that the group size and what else is known allow); " "SMs of the smallest product of the generation where unknown",
+        _estimate, ("launch.grid_size", "launch.block_size"), ("launch.resident_groups", "launch.shared"), whole=True,
     ),
-)
+)  # fmt: skip

@@ -44,7 +44,5 @@ def _widths(view: View) -> Values:
 
 
 DERIVATIONS = (
-    Derivation(
-        "name.operand_bytes", "elements per load x bytes of the type, as the name states them", _widths, whole=True
-    ),
-)
+    Derivation("name.operand_bytes", "elements per load x bytes of the type, as the name states them", _widths, whole=True),
+)  # fmt: skip

@@ -192,31 +192,22 @@ DERIVATIONS = (
     Derivation("sol.seen", "highest unit SOL measured", highest, optional=ALL, ask=MAIN),
     Derivation("sol.next", "highest SOL outside the first cluster", _next, optional=ALL, whole=True, ask=MAIN),
     Derivation("sol.bound", f"{whole_percent(RAISED)} / top SOL", lambda top: RAISED / top, ("sol.top",)),
+    Derivation("sol.sm_tex_gap", "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b), ("sm.throughput", "l1tex.throughput")),
     Derivation(
-        "sol.sm_tex_gap", "|SM SOL - TEX SOL|", lambda a, b: np.abs(a - b), ("sm.throughput", "l1tex.throughput")
-    ),
-    Derivation(
-        "sm.side",
-        "SM SOL, of the SMs that the launch could use",
-        lambda a, part: np.minimum(a / np.where(part > 0, part, 1.0), np.maximum(a, 1.0)),
-        ("sm.throughput",),
+        "sm.side", "SM SOL, of the SMs that the launch could use",
+        lambda a, part: np.minimum(a / np.where(part > 0, part, 1.0), np.maximum(a, 1.0)), ("sm.throughput",),
         ("launch.sm_share",),
     ),
     Derivation(
-        "memory.side",
-        "memory.throughput, else highest of TEX, L2 and VRAM SOL",
-        _memory_side,
+        "memory.side", "memory.throughput, else highest of TEX, L2 and VRAM SOL", _memory_side,
         optional=("memory.throughput", *(f"{u}.throughput" for u in _MEMORY)),
     ),
     _side("frontend.side", _FRONT),
     _side("rop.side", _ROP),
-    *(
-        _flag("primary", u, f"SOL within {points(CLUSTER)} of the top SOL", lambda c, i: c.primary[i])
-        for u in HARDWARE_UNITS
-    ),
+    *(_flag("primary", u, f"SOL within {points(CLUSTER)} of the top SOL", lambda c, i: c.primary[i]) for u in HARDWARE_UNITS),
     *(_flag("top", u, "has the highest SOL", lambda c, i: c.top_index == i) for u in HARDWARE_UNITS),
     *(
         _flag("involved", u, "SOL in the first or second cluster", lambda c, i: c.primary[i] | c.secondary[i])
         for u in HARDWARE_UNITS
     ),
-)
+)  # fmt: skip

@@ -198,4 +198,4 @@ DERIVATIONS = (
     Derivation(
         "device.is_rdna", "the architecture is gfx10 or later, by the device or its scalar registers", _rdna, whole=True
     ),
-)
+)  # fmt: skip

@@ -29,7 +29,6 @@ class Origins:
         self.capture, self.view = capture, view
         self._lines: dict[int, set[int]] = {}
         self._records: dict[int, dict[int, Sequence[str]]] = {}
-        self._exact: dict[int, dict[int, int]] = {}
 
     def want(self, metrics: Iterable[str], workloads: Iterable[int]) -> None:
         """Announce that these metrics of these workloads will be asked for."""

@@ -82,19 +82,16 @@ def _per(part: Floats, whole: Floats) -> Floats:
 # Where figures come from several replays, or may be of units of several numbers, bounds are wide.
 IDENTITIES = (
     Identity(
-        ("launch.threads", "launch.grid_size", "launch.block_size"),
-        lambda threads, grid, block: threads / (grid * block),
+        ("launch.threads", "launch.grid_size", "launch.block_size"), lambda threads, grid, block: threads / (grid * block),
         1 - 1e-6, 1 + 1e-6, "threads are not groups times group size",
     ),
     Identity(
-        ("sm.cycles_elapsed", "gpu.time", "sm.frequency"),
-        lambda cycles, ns, hz: cycles / (ns * 1e-9 * hz),
-        0.75, 1.25, "cycles are not time times clock",
+        ("sm.cycles_elapsed", "gpu.time", "sm.frequency"), lambda cycles, ns, hz: cycles / (ns * 1e-9 * hz), 0.75, 1.25,
+        "cycles are not time times clock",
     ),
     Identity(
         ("vram.bandwidth", "vram.bytes_read", "vram.bytes_written", "gpu.time"),
-        lambda rate, read, written, ns: (read + written) / (rate * ns * 1e-9),
-        0.95, 1.05, "bytes are not bandwidth times time",
+        lambda rate, read, written, ns: (read + written) / (rate * ns * 1e-9), 0.95, 1.05, "bytes are not bandwidth times time",
     ),
     Identity(
         ("vram.bandwidth", "vram.throughput", "vram.peak_bytes_per_cycle", "vram.frequency"),
@@ -103,26 +100,22 @@ IDENTITIES = (
     ),
     Identity(
         ("vram.throughput", "vram.read_throughput", "vram.write_throughput"),
-        lambda both, read, written: (read + written) / both,
-        0.9, 1.1, "reads and writes are not the throughput of memory",
+        lambda both, read, written: (read + written) / both, 0.9, 1.1, "reads and writes are not the throughput of memory",
     ),
     Identity(
-        ("eu.active", "eu.stall", "eu.idle"),
-        lambda active, stall, idle: active + stall + idle,
-        0.95, 1.05, "active, stalled and idle time are not all time",
+        ("eu.active", "eu.stall", "eu.idle"), lambda active, stall, idle: active + stall + idle, 0.95, 1.05,
+        "active, stalled and idle time are not all time",
     ),
     Identity(
-        ("eu.active", "eu.stall"),
-        lambda active, stall: active + stall,
-        0, 1.05, "active and stalled time are more than all time",
+        ("eu.active", "eu.stall"), lambda active, stall: active + stall, 0, 1.05,
+        "active and stalled time are more than all time",
     ),
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0, 0.03, "active warps and occupancy are of no SM"),
     Identity(("occupancy.theoretical_warps", "occupancy.theoretical"), _slots, 0, 0.03, "theoretical warps and occupancy are of no SM"),
     Identity(("launch.wave_size",), _waves, 0, 0.01, "waves of no GPU"),
     Identity(("inst.executed", "inst.issued"), _per, 0, 1.05, "fewer instructions were issued than executed"),
     Identity(
-        ("sm.issue_per_elapsed", "sm.issue_per_active", "sm.active"),
-        lambda elapsed, active, share: elapsed / (active * share),
+        ("sm.issue_per_elapsed", "sm.issue_per_active", "sm.active"), lambda elapsed, active, share: elapsed / (active * share),
         0.9, 1.1, "the issue rates with and without idle time differ by another share than SM active",
     ),
     Identity(
@@ -151,15 +144,10 @@ IDENTITIES = (
     ),
     *(
         Identity(
-            (count, rate, cycles, "device.sm_count"),
-            lambda count, ipc, cycles, sms: count / (ipc * cycles * sms),
-            0.3, 3, "instructions are not cycles times instructions per cycle",
+            (count, rate, cycles, "device.sm_count"), lambda count, ipc, cycles, sms: count / (ipc * cycles * sms), 0.3, 3,
+            "instructions are not cycles times instructions per cycle",
         )
-        for count, rate, cycles in (
-            ("inst.executed", "sm.ipc_elapsed", "sm.cycles_elapsed"),
-            ("inst.executed", "sm.ipc_active", "sm.cycles_active"),
-            ("inst.issued", "sm.ipc_issued", "sm.cycles_active"),
-        )
+        for count, rate, cycles in (("inst.executed", "sm.ipc_elapsed", "sm.cycles_elapsed"), ("inst.executed", "sm.ipc_active", "sm.cycles_active"), ("inst.issued", "sm.ipc_issued", "sm.cycles_active"))
     ),
     *(
         Identity((active, "sm.cycles_elapsed"), _per, 0, 1.25, "more active cycles than cycles")
@@ -168,8 +156,7 @@ IDENTITIES = (
     ),
     Identity(("smsp.cycles_elapsed_sum", "sm.cycles_elapsed_sum"), _per, 0.9, 4.5, "cycles of all SMs and of their parts are of no SM"),
     Identity(
-        ("sm.cycles_elapsed_sum", "sm.cycles_elapsed", "device.sm_count"),
-        lambda all_of, cycles, sms: all_of / (cycles * sms),
+        ("sm.cycles_elapsed_sum", "sm.cycles_elapsed", "device.sm_count"), lambda all_of, cycles, sms: all_of / (cycles * sms),
         0.1, 2.5, "cycles of all SMs are not their number times the cycles of one",
     ),
     Identity(("sm.frequency", "device.max_clock"), lambda hz, khz: hz / (khz * 1e3), 0, 2, "the clock is beyond the highest of the device"),
@@ -184,9 +171,8 @@ IDENTITIES = (
         0.2, 1.05, "theoretical warps are not groups per SM times warps per group",
     ),
     Identity(
-        ("occupancy.limit_warps", "launch.block_size"),
-        lambda groups, threads: groups * np.ceil(threads / WARP),
-        8, 64, "warps of the groups that fit are of no SM",
+        ("occupancy.limit_warps", "launch.block_size"), lambda groups, threads: groups * np.ceil(threads / WARP), 8, 64,
+        "warps of the groups that fit are of no SM",
     ),
     Identity(
         ("occupancy.limit_registers", "launch.block_size", "launch.registers"),

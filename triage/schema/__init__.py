@@ -9,7 +9,6 @@ traits: `flag`, `unbounded`, `additive`, as in Metric. names: see Metric.aliases
 
 from __future__ import annotations
 
-import csv
 import difflib
 import importlib
 import re
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
+from triage.ground import csv_rows
 from triage.ground.method import stated
 from triage.schema._metric import Metric
 
@@ -51,10 +51,7 @@ def all_metrics() -> dict[str, Metric]:
 
 def _area(area: str) -> Iterator[Metric]:
     if (table := _FOLDER / f"{area}.csv").exists():
-        with table.open(encoding="utf-8", newline="") as lines:
-            rows = csv.reader(line for line in lines if line[0] != "#")
-            next(rows)  # the heads
-            yield from (_metric(*row) for row in rows)
+        yield from (_metric(*row) for row in csv_rows.rows(__file__, table.name))
     if (_FOLDER / f"{area}.py").exists():
         yield from importlib.import_module(f"{__name__}.{area}").METRICS
 

@@ -11,7 +11,7 @@ from triage import schema
 from triage.capture import shape
 from triage.capture.arrays import Masks, Names
 from triage.capture.capture import Column, Table
-from triage.capture.cells import cells, delimiter
+from triage.capture.cells import cells
 from triage.capture.redundancy import Sum
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -100,19 +100,9 @@ def _plain(header: str) -> str:
     return bare.removesuffix("(ms)").removesuffix("[ms]").removeprefix("ms")
 
 
-def _header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and cells of the header; (0, []) when the first lines hold none."""
-    for number, line in enumerate(source.head_lines[:20], 1):
-        # a first column may be called #
-        if line.strip() and (not line.startswith(("//", "#")) or line[1:2] in (",", ";", "\t")):
-            source.delimiter = delimiter(line)
-            return number, [c.strip() for c in cells(line, source.delimiter)]
-    return 0, []
-
-
 def recognise(source: Source) -> Match | None:
     """Application and a swap chain or process, with present timing columns."""
-    _, headers = _header(source)
+    _, headers = wide_table.header(source)
     plain = {_plain(h) for h in headers}
     who = "application" in plain and plain & {"processid", "swapchainaddress", "swapchain"}
     timing = [m for m, wanted in _COLUMNS.items() if plain & set(wanted)]
@@ -127,7 +117,7 @@ def read(source: Source, options: Options) -> Table:
 
     Raises NotTriageable when there are no times at all.
     """
-    line, headers = _header(source)
+    line, headers = wide_table.header(source)
     plain = [_plain(h) for h in headers]
     place = {m: next((plain.index(w) for w in wanted if w in plain), -1) for m, wanted in _COLUMNS.items()}
     found = {m: i for m, i in place.items() if i >= 0}

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from triage.capture.capture import Table
-from triage.capture.cells import cells, delimiter
 from triage.capture.redundancy import Ordered
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs, pacing
+from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 
 NAME = "unity-frames"
@@ -38,15 +38,6 @@ _MARKERS = "CPU markers of Unity's profiler, no GPU work"
 _HINT = "export frame times instead (Profile Analyzer > Export > Single Frame Times), or capture the frame with RenderDoc, PIX or Xcode"
 
 
-def _header(source: Source) -> tuple[int, list[str]]:
-    """(line of the header, cells)."""
-    for number, line in enumerate(source.head_lines[:5], 1):
-        if line.strip():
-            source.delimiter = delimiter(line)
-            return number, [c.strip() for c in cells(line, source.delimiter)]
-    return 0, []
-
-
 def _plain(header: str) -> str:
     bare = header.lower().replace(" ", "").replace("_", "").replace(".", "")
     return bare.removesuffix("(ms)").removesuffix("[ms]").removesuffix("ms")
@@ -54,7 +45,7 @@ def _plain(header: str) -> str:
 
 def recognise(source: Source) -> Match | None:
     """Frame times by frame, or a table of markers."""
-    _, headers = _header(source)
+    _, headers = wide_table.header(source)
     plain = {_plain(h) for h in headers}
     if {"frameindex", "frametime"} <= plain or {"leftframetime", "rightframetime"} <= plain:
         return Match(0.93, "Unity Profile Analyzer: frame index and frame time")
@@ -70,7 +61,7 @@ def _is_markers(plain: set[str]) -> bool:
 
 def read(source: Source, options: Options) -> Table:
     """One row per frame; raises NotTriageable for markers and for two captures side by side."""
-    start, headers = _header(source)
+    start, headers = wide_table.header(source)
     plain = [_plain(h) for h in headers]
     if _is_markers(set(plain)):
         raise NotTriageable(f"{source.path}: {_MARKERS}", _HINT)

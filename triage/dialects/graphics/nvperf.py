@@ -6,7 +6,6 @@ import numpy as np
 
 from triage.capture.arrays import Names
 from triage.capture.capture import SEP, Table
-from triage.capture.cells import cells, delimiter
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.graphics import markers, perfworks
@@ -31,19 +30,9 @@ _NAME = "Range Name"
 _TIMES = ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
 
 
-def _header(source: Source) -> tuple[int, list[str]]:
-    """1-based line and cells of the first line that is not blank; its trailing comma makes an empty last one."""
-    for number, line in enumerate(source.head_lines[:20], 1):
-        if line.strip():
-            source.delimiter = delimiter(line)
-            source.skip_space = source.delimiter == "," and '", "' in line
-            return number, [c.strip() for c in cells(line, source.delimiter, source.skip_space)]
-    return 0, []
-
-
 def recognise(source: Source) -> Match | None:
     """First header `Range Name`, then PerfWorks counters."""
-    _, headers = _header(source)
+    _, headers = wide_table.header(source)
     if wide_table.find(headers, _NAME) < 0:
         return None
     counters = sum(bool(perfworks.counter(h)) for h in headers)
@@ -54,7 +43,7 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """One row per range; the range's full name is its path. Raises BadCapture without rows or known counters."""
-    line, headers = _header(source)
+    line, headers = wide_table.header(source)
     if not headers:
         raise BadCapture(f"{source.path}: the file is empty", "run the report again")
     name = max(wide_table.find(headers, _NAME), 0)

@@ -18,6 +18,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.intel import vtune_summary
 from triage.dialects.tables import device_name, extents, wide_table
+from triage.ground import csv_rows
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "vtune"
@@ -32,45 +33,8 @@ The report of a gpu-offload result has the same shape and fewer metrics. A tab a
 columns hold commas. The summary (`vtune -report summary`, as printed or as CSV) is read by its table of hottest computing tasks.
 """
 _TIMES = ("Computing Task:Total Time", "Total Time", "GPU Time")
-# name in the report without its unit; EU is the XVE of GPUs before Xe-HPG -> (canonical id, factor to its unit)
-_METRICS: dict[str, tuple[str, float]] = {
-    "XVE Array:Active": ("eu.active", 0.01),
-    "XVE Array:Stalled": ("eu.stall", 0.01),
-    "XVE Array:Idle": ("eu.idle", 0.01),
-    "XVE Threads Occupancy": ("eu.occupancy", 0.01),
-    "XVE Pipelines:ALU0 active": ("eu.pipe0", 0.01),
-    "XVE Pipelines:ALU1 active": ("eu.pipe1", 0.01),
-    "XVE Pipelines:ALU0 and ALU1 active": ("eu.both_pipes", 0.01),
-    "XVE Pipelines:XMX active": ("eu.xmx", 0.01),
-    "XVE Pipelines:Send active": ("eu.send_active", 0.01),
-    # shares of the whole time, as in the metric set VectorEngineStalls; they may add up to more than "stalled"
-    "XVE Stall Reasons:SBID": ("eu.stall_sbid", 0.01),
-    "XVE Stall Reasons:Send": ("eu.stall_sendwr", 0.01),
-    "XVE Stall Reasons:Dist or Acc": ("eu.stall_aluwr", 0.01),
-    "XVE Stall Reasons:Barrier": ("eu.stall_barrier", 0.01),
-    "XVE Stall Reasons:Control": ("eu.stall_control", 0.01),
-    "XVE Stall Reasons:Instruction Fetch": ("eu.stall_instfetch", 0.01),
-    "XVE Stall Reasons:Pipe": ("eu.stall_pipestall", 0.01),
-    "XVE Stall Reasons:Other": ("eu.stall_other", 0.01),
-    "XVE Instructions:ALU0 Instructions": ("eu.inst_alu0", 1.0),
-    "XVE Instructions:ALU1 Instructions": ("eu.inst_alu1", 1.0),
-    "XVE Instructions:XMX instructions": ("eu.inst_xmx", 1.0),
-    "XVE Instructions:2 or more ALUs active": ("eu.both_pipes", 0.01),
-    "GPU L3:Busy": ("l3.busy", 0.01),
-    "GPU L3:Stalled": ("l3.stall", 0.01),
-    "GPU L3:SQ is full": ("l3.queue_full", 0.01),
-    "GPU Shared Local Memory:Bank Conflicts": ("slm.bank_conflicts", 1.0),
-    "TLB Misses": ("tlb.misses", 1.0),
-    "Sampler:Busy": ("sampler.busy", 0.01),
-    "Sampler Busy": ("sampler.busy", 0.01),
-    "Sampler:Bottleneck": ("sampler.bottleneck", 0.01),
-    "Sampler Is Bottleneck": ("sampler.bottleneck", 0.01),
-    "Computing Task:Instance Count": ("frame.calls", 1.0),
-    "Computing Task:SIMD Width": ("launch.wave_size", 1.0),
-    "Instance Count": ("frame.calls", 1.0),  # as the summary has it
-    "SIMD Width": ("launch.wave_size", 1.0),
-    "Computing Task:Spill Memory Size": ("launch.scratch", 1.0),
-}
+# name in the report without its unit -> (canonical id, factor to its unit)
+_METRICS = csv_rows.factors(__file__, "vtune.csv")
 _RATIOS = {"GPU L3:Miss Ratio": "l3.hit_rate", "GPU Load Store Cache:Miss Ratio": "lsc.hit_rate"}  # of hits: 1 - it
 _READ, _WRITTEN = "GPU Memory Bandwidth, GB/sec:Read", "GPU Memory Bandwidth, GB/sec:Write"
 # GB/s of the tasks' own time -> (canonical id, bytes per unit)

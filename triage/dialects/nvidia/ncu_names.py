@@ -10,34 +10,12 @@ import re
 from functools import cache, lru_cache
 
 from triage import schema
+from triage.ground import csv_rows
 from triage.ground.errors import UnknownUnit
 from triage.ground.units import unit
 
 # label or counter -> canonical id, where the schema's own aliases do not say it
-OWN: dict[str, str] = {
-    "Warp Cycles Per Issue Active": "warp.cycles_per_issue",
-    "Stall Dispatch Stall": "stall_cycles.dispatch_stall",
-    "Stall Dispatch": "stall_cycles.dispatch_stall",
-    "Stall No Instruction": "stall_cycles.no_instruction",
-    "Stall No Instructions": "stall_cycles.no_instruction",
-    "Stall Membar": "stall_cycles.membar",
-    "Stall GMMA": "stall_cycles.gmma",
-    "Stall Warpgroup Arrive": "stall_cycles.gmma",
-    "Stall MIO": "stall_cycles.mio_throttle",
-    "Stall Selected": "stall_cycles.selected",
-    "Local Memory Spilling Requests": "local.spill_requests",
-    "launch__grid_size": "launch.grid_size",
-    "sm__memory_throughput_internal_activity.avg.pct_of_peak_sustained_elapsed": "memory.pipes_busy",
-    "gpu__gpc_cycles_elapsed.max": "sm.cycles_elapsed",
-    "gpc__elapsed_cycles_max": "sm.cycles_elapsed",
-    "smsp__inst_executed_sum": "inst.executed",
-    "smsp__inst_issued_sum": "inst.issued",
-    "smsp__warp_cycles_per_issue_active": "warp.cycles_per_issue",
-    "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio": "warp.unpredicated_threads_per_inst",
-    "lts__average_t_sector_hit_rate.pct": "l2.hit_rate",
-    "lts__request_total_sectors_hitrate_pct": "l2.hit_rate",
-    "device__attribute_warp_size": "launch.wave_size",
-}
+OWN: dict[str, str] = dict(csv_rows.rows(__file__, "ncu_names.csv"))
 # labels that stand for two quantities -> dimension of the printed unit -> canonical id. `Memory Throughput` is a
 # percentage in GPU Speed Of Light and a bandwidth in Memory Workload Analysis.
 _BY_UNIT: dict[str, dict[str, str]] = {

@@ -20,7 +20,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_names, nvprof
-from triage.ground import units
+from triage.ground import csv_rows, units
 from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
@@ -31,84 +31,8 @@ TITLE = "nvprof CSV, metrics and events per kernel"
 CAPTURE = nvprof.CAPTURE
 REDUNDANT = (Record((("kernel",), ("device",)), (("invocations",),)), Ordered((("min",), ("avg",), ("max",))))
 
-# nvprof's name -> (canonical id, factor on top of the printed unit's). Efficiencies are of a warp's 32 threads or a
-# sector's 32 bytes, transactions are sectors of 32 bytes, utilisation levels are tenths
-_MAP: dict[str, tuple[str, float]] = {
-    "achieved_occupancy": ("sm.occupancy", 1.0),
-    "sm_efficiency": ("sm.active", 1.0),
-    "sm_activity": ("sm.active", 1.0),
-    "ipc": ("sm.ipc_active", 1.0),
-    "executed_ipc": ("sm.ipc_active", 1.0),
-    "issued_ipc": ("sm.ipc_issued", 1.0),
-    "issue_slot_utilization": ("sm.issue_per_active", 1.0),
-    "inst_executed": ("inst.executed", 1.0),
-    "inst_issued": ("inst.issued", 1.0),
-    "branch_efficiency": ("branch.efficiency", 1.0),
-    "warp_execution_efficiency": ("warp.threads_per_inst", 32.0),
-    "warp_nonpred_execution_efficiency": ("warp.unpredicated_threads_per_inst", 32.0),
-    "gld_efficiency": ("global_load.bytes_per_sector", 32.0),
-    "gst_efficiency": ("global_store.bytes_per_sector", 32.0),
-    "dram_read_bytes": ("vram.bytes_read", 1.0),
-    "dram_write_bytes": ("vram.bytes_written", 1.0),
-    "dram_read_transactions": ("vram.bytes_read", 32.0),
-    "dram_write_transactions": ("vram.bytes_written", 32.0),
-    "dram_utilization": ("vram.throughput", 0.1),
-    "l2_utilization": ("l2.throughput", 0.1),
-    "tex_utilization": ("l1tex.throughput", 0.1),
-    "shared_utilization": ("l1tex.shared_data", 0.1),
-    "sysmem_utilization": ("pcie.throughput", 0.1),
-    "tex_cache_hit_rate": ("l1tex.hit_rate", 1.0),
-    "l2_tex_hit_rate": ("l2.hit_rate", 1.0),
-    "flop_count_sp_add": ("inst.fadd", 1.0),
-    "flop_count_sp_mul": ("inst.fmul", 1.0),
-    "flop_count_sp_fma": ("inst.ffma", 1.0),
-    "flop_count_dp_add": ("inst.dadd", 1.0),
-    "flop_count_dp_mul": ("inst.dmul", 1.0),
-    "flop_count_dp_fma": ("inst.dfma", 1.0),
-    "flop_count_hp_add": ("inst.hadd", 1.0),
-    "flop_count_hp_mul": ("inst.hmul", 1.0),
-    "flop_count_hp_fma": ("inst.hfma", 1.0),
-    "single_precision_fu_utilization": ("pipe.fma", 0.1),
-    "double_precision_fu_utilization": ("pipe.fp64", 0.1),
-    "half_precision_fu_utilization": ("pipe.fp16", 0.1),
-    "ldst_fu_utilization": ("pipe.lsu", 0.1),
-    "special_fu_utilization": ("pipe.xu", 0.1),
-    "tex_fu_utilization": ("pipe.tex", 0.1),
-    "cf_fu_utilization": ("pipe.cbu", 0.1),
-    "tensor_precision_fu_utilization": ("pipe.tensor", 0.1),
-    "stall_memory_dependency": ("stall.long_scoreboard", 1.0),
-    "stall_sync": ("stall.barrier", 1.0),
-    "stall_inst_fetch": ("stall.no_instruction", 1.0),
-    "stall_constant_memory_dependency": ("stall.imc_miss", 1.0),
-    "stall_exec_dependency": ("stall.wait", 1.0),
-    "stall_not_selected": ("stall.not_selected", 1.0),
-    "stall_texture": ("stall.tex_throttle", 1.0),
-    "stall_pipe_busy": ("stall.math_pipe_throttle", 1.0),
-    "stall_memory_throttle": ("stall.lg_throttle", 1.0),
-    "stall_sleeping": ("stall.sleeping", 1.0),
-    "gld_transactions": ("global_load.sectors", 1.0),
-    "gst_transactions": ("global_store.sectors", 1.0),
-    "gld_transactions_per_request": ("global_load.sectors_per_request", 1.0),
-    "gst_transactions_per_request": ("global_store.sectors_per_request", 1.0),
-    "global_load_requests": ("global_load.requests", 1.0),
-    "global_store_requests": ("global_store.requests", 1.0),
-    "local_load_transactions": ("local_load.sectors", 1.0),
-    "local_store_transactions": ("local_store.sectors", 1.0),
-    "local_load_requests": ("local_load.requests", 1.0),
-    "local_store_requests": ("local_store.requests", 1.0),
-    "global_atomic_requests": ("atomics.requests", 1.0),
-    "global_reduction_requests": ("atomics.red_requests", 1.0),
-    "inst_executed_global_atomics": ("atomics.requests", 1.0),
-    "inst_executed_global_reductions": ("atomics.red_requests", 1.0),
-    "inst_executed_global_loads": ("global_load.requests", 1.0),
-    "inst_executed_global_stores": ("global_store.requests", 1.0),
-    "inst_executed_local_loads": ("local_load.requests", 1.0),
-    "inst_executed_local_stores": ("local_store.requests", 1.0),
-    "shared_load_transactions": ("shared.load_wavefronts", 1.0),
-    "shared_store_transactions": ("shared.store_wavefronts", 1.0),
-    "shared_ld_bank_conflict": ("shared.load_bank_conflicts", 1.0),
-    "shared_st_bank_conflict": ("shared.store_bank_conflicts", 1.0),
-}
+# nvprof's name -> (canonical id, factor on top of the printed unit's)
+_MAP = csv_rows.factors(__file__, "nvprof_metrics.csv")
 # shared-memory wavefronts needed / issued; nvprof prints 0 for kernels without shared memory
 _SHARED = "shared_efficiency"
 # wavefronts per access, loads and stores apart

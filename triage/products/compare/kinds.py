@@ -88,8 +88,8 @@ def kinds(
     facts = Facts(log, changed, verdicts.found.visible, weight, limit, limit * _beyond(verdicts, log), names)
     clocked = bool(np.isfinite(_ratio(sides, pairs, CLOCKS[0])).any())
     method = [*_tools(d), *_counters(sides), *_caches(sides, pairs)]
-    versions = _versions(d)
-    hardware = [*(f"GPU: {differ}" for differ in devices(d)), *filter(None, [versions.pop(DRIVER, "")])]
+    versions, other = _versions(d), devices(d)
+    hardware = [*(f"GPU: {differ}" for differ in other), *filter(None, [versions.pop(DRIVER, "")])]
     versions.pop(UUID, "")
     hardware += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
     for m in CLOCKS:
@@ -104,9 +104,9 @@ def kinds(
         )
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
-    real = [] if devices(d) else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
+    real = [] if other else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
     rate = done["per_iteration"]
-    if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or devices(d)):
+    if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or other):
         real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
     method += versions.values()  # another version alone decides nothing
     found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]

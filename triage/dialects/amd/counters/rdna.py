@@ -10,47 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from triage.capture.arrays import Floats
+from triage.ground import csv_rows
 
-_READS = "GL2C_EA_RDREQ_{}B_sum"
-_WGP = "(GRBM_GUI_ACTIVE * cu_per_gpu / 2)"
 _SIMDS = 4  # of a WGP
-_CLOCKS = "max_sclk / 1000 * gpu.time"  # MHz and ns
-_SIZES = (32, 64, 96, 128)
-
-
-def _bytes(*sizes: int) -> str:
-    return " + ".join(f"{s} * {_READS.format(s)}" for s in sizes)
-
-
-def _requests(*sizes: int) -> str:
-    return "(" + " + ".join(_READS.format(s) for s in sizes) + ")"
-
-
-# as counter_names.FORMULAS: the first whose names are all there wins. gfx12 has no reads of 96 bytes
-FORMULAS: tuple[tuple[str, str], ...] = (
-    ("valu.busy", f"SQ_INST_CYCLES_VALU / ({_SIMDS} * {_WGP})"),
-    ("valu.busy", f"SQ_INST_CYCLES_VALU / ({_SIMDS} * {_CLOCKS} * cu_per_gpu / 2)"),
-    ("sm.occupancy_elapsed", "SQ_WAVE_CYCLES / (GRBM_GUI_ACTIVE * cu_per_gpu * max_waves_per_cu)"),
-    ("sm.occupancy_elapsed", f"SQ_WAVE_CYCLES / ({_CLOCKS} * cu_per_gpu * max_waves_per_cu)"),
-    ("sm.active_warps", "SQ_WAVE_CYCLES / SQ_BUSY_CYCLES"),
-    ("waves.dependency_wait", "SQ_WAIT_ANY / SQ_WAVE_CYCLES"),
-    ("waves.issue_wait", "SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES"),
-    ("lds.busy", f"SQC_LDS_IDX_ACTIVE / {_WGP}"),
-    ("lds.busy", f"SQC_LDS_IDX_ACTIVE / ({_CLOCKS} * cu_per_gpu / 2)"),
-    ("mem_unit.busy", "TA_BUSY_max / GRBM_GUI_ACTIVE"),
-    ("l1tex.hit_rate", "max(0, 1 - TCP_REQ_MISS_sum / TCP_REQ_sum)"),
-    ("l2.throughput", f"GL2C_REQ_sum / (total_l2_chan * {_CLOCKS})"),
-    ("l2.throughput", f"(GL2C_HIT_sum + GL2C_MISS_sum) / (total_l2_chan * {_CLOCKS})"),
-    ("vram.bytes_read", _bytes(*_SIZES)),
-    ("vram.bytes_read", _bytes(32, 64, 128)),
-    *(  # gfx12 counts the requests under the other name
-        ("vram.bytes_written", f"32 * ({all_} - GL2C_EA_WRREQ_64B_sum) + 64 * GL2C_EA_WRREQ_64B_sum")
-        for all_ in ("GL2C_MC_WRREQ_sum", "GL2C_EA_WRREQ_sum")
-    ),
-    ("fabric.read_32b_share", f"{_READS.format(32)} / {_requests(*_SIZES)}"),
-    ("fabric.read_32b_share", f"{_READS.format(32)} / {_requests(32, 64, 128)}"),
-    ("l1i.hit_rate", "SQC_ICACHE_HITS / (SQC_ICACHE_HITS + SQC_ICACHE_MISSES)"),
-)
+_SUMMED = {"WGP": "(GRBM_GUI_ACTIVE * cu_per_gpu / 2)", "CLOCKS": "max_sclk / 1000 * gpu.time"}  # MHz and ns
+# as counter_names.FORMULAS: the first whose names are all there wins
+FORMULAS = tuple((m, f.format_map(_SUMMED)) for m, f in csv_rows.rows(__file__, "rdna_formulas.csv"))
 # shares that rocprof prints under one name for both families, and that are of something else here
 DIRECT = {
     "LDSBankConflict": ("lds.bank_conflict_rate", 0.01),
