@@ -65,7 +65,9 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     )
     screen = leaf & (drawn >= FULL * draws) & few
     each = np.where(screen, drawn / draws, np.nan)
-    whole = _largest(np.where([bool(_OWN_SIZE_RE.search(str(n)[:MAX_NAME_CHARS])) for n in capture.names], np.nan, each))
+    whole = _largest(
+        np.where([bool(_OWN_SIZE_RE.search(str(n)[:MAX_NAME_CHARS])) for n in capture.names], np.nan, each)
+    )
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
