@@ -39,7 +39,8 @@ MANY = 10_000  # heuristic: primitives from which equal counts of two passes are
 _VIEWS = (
     (
         re.compile(
-            r"reflect|mirror|planar|scene ?capture|cube ?(?:map|capture)|portal|rear ?view|mini ?map|feedback", re.IGNORECASE
+            r"reflect|mirror|planar|scene ?capture|cube ?(?:map|capture)|portal|rear ?view|mini ?map|feedback",
+            re.IGNORECASE,
         ),
         1.0,
     ),
