@@ -60,12 +60,12 @@ def test_one_draw_cannot_drain_itself(tmp_path: Path, kind: str, count: str, dra
 @pytest.mark.parametrize(
     ("sample", "causes"),
     [
-        ("mali", ["", "", "vram-bandwidth", "lsu-pressure", "", ""]),
+        ("mali", ["fp32-bound", "texture-queue", "vram-bandwidth", "lsu-pressure", "", ""]),
         ("adreno", ["texture-queue", "memory-latency", "vram-bandwidth", "", ""]),
     ],
 )
 def test_the_bundled_frames_of_phones_are_told_apart(sample: str, causes: list[str]) -> None:
-    """Longest pass first; what is healthy or at a limit has no cause."""
+    """Longest pass first; what is healthy has no cause."""
     doc = api.diagnose(SAMPLES / "mobile" / f"{sample}-frame.csv").to_dict()
     found = sorted(doc["workloads"], key=lambda w: -w["self_ns"])
     assert [next(iter(w["chain"]), "") for w in found] == causes

@@ -151,6 +151,12 @@ def drawing_counted(capture: Capture) -> bool:
     return any(bool((capture.facts[m] > STILL).any()) for m in _DRAWING if m in capture.facts)
 
 
+def counts_drawn(capture: Capture) -> bool:
+    """True where draws, pixels, primitives or their shaders were counted, so that excess work shows."""
+    counts = ("pixels.", "prims.", "vertices.", "invocations.")
+    return any((m == "draw.count" or m.startswith(counts)) and bool((v > 0).any()) for m, v in capture.facts.items())
+
+
 def drawn(view: View) -> bool:
     """Does a view's capture hold anything that is drawn, by its counters or the kinds of its work? Looked for once."""
     c = view.capture
