@@ -33,12 +33,14 @@ _STAGE_RE = re.compile(r"(?:GMEM )?(?:Load|Store) ?(?:Colou?r|Depth)\w*(?:/Stenc
 _KEPT_RE = re.compile(r"(?:GMEM )?Store ?Colou?r", re.IGNORECASE)  # what the next pass or the screen reads
 MAX_RUNS = 3  # per frame: more are levels, cascades or batches
 ALIKE = 0.05  # heuristic: by how much the times of one pass drawn twice differ
+QUAD = 4  # pixels
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
 # passes that draw the scene for another eye than the camera's, and how often they may draw all of its geometry
 _VIEWS = (
     (
         re.compile(
-            r"reflect|mirror|planar|scene ?capture|cube ?(?:map|capture)|portal|rear ?view|mini ?map", re.IGNORECASE
+            r"reflect|mirror|planar|scene ?capture|cube ?(?:map|capture)|portal|rear ?view|mini ?map|feedback",
+            re.IGNORECASE,
         ),
         1.0,
     ),
@@ -68,8 +70,9 @@ def samples(name: str) -> int:
 
 def _views(capture: Capture, view: View, total: float) -> PassFacts:
     """Passes of further views that draw as much as the camera's, or shadows many times as much; nothing where primitives were not counted."""
-    # of primitives that are nearly all culled another rule speaks
-    prims = np.where(column(view, "prims.culled") > 1 - KEPT, np.nan, column(view, "prims.drawn"))
+    # of primitives that are nearly all culled, or counted as smaller than a quad, other rules speak
+    others = (column(view, "prims.culled") > 1 - KEPT) | (column(view, "pixels.per_primitive") < QUAD)
+    prims = np.where(others, np.nan, column(view, "prims.drawn"))
     leaf = capture.leaf
     drawn = [(p, counted(prims, p, leaf) or 0.0) for p in capture.passes if not p.rest]
     most = [
