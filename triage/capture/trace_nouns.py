@@ -153,7 +153,7 @@ class Trace:
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
     framework's profiler, in order; optimizer: the optimizer's part of them. loading: starts and ends of the host's waits for a data loader; loads_itself: True
     where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; slowed:
-    what of the recording slows the host down, "" for nothing unusual. rank: of the process in its job. groups:
+    what of the recording slows the host down, "" for nothing unusual. rank: of the process in its job, of world ranks, 0 where that is unknown. groups:
     row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
     """
 
@@ -173,6 +173,7 @@ class Trace:
     ranges: Calls | None = None
     slowed: str = ""
     rank: int | None = None
+    world: int = 0
     groups: dict[int, str] = field(default_factory=dict)
     messages: dict[int, Message] = field(default_factory=dict)
 
@@ -310,7 +311,7 @@ class HostCalls:
 
 @dataclass(frozen=True, slots=True)
 class RankShare:
-    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last; last: how often it was that."""
+    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, 0 where ranks are missing."""
 
     rank: str
     comm_ns: int
@@ -324,7 +325,7 @@ class Timeline:
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. slowed, loading_in: as in Trace.
-    job: ranks that were read together, of which this one stands at `mine`.
+    job: ranks of `world` that were read together, of which this one stands at `mine`.
     """
 
     start: int
@@ -336,6 +337,7 @@ class Timeline:
     slowed: str = ""
     job: list[RankShare] = field(default_factory=list)
     mine: int = 0
+    world: int = 0
     loading_in: tuple[str, float] | None = None
 
     @property

@@ -119,7 +119,8 @@ def read(source: Source, options: Options) -> Table:
     vendor = "intel" if intel or xpu else "amd" if amd else "nvidia"
     table.tells = {"vendor": vendor, "api": _APIS[vendor], **({} if paddle else _framework(columns, words))}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
-    table.trace.rank, table.trace.groups, table.trace.messages = _rank(rows.head), columns.groups, columns.messages
+    table.trace.rank, table.trace.world = _rank(rows.head)
+    table.trace.groups, table.trace.messages = columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
@@ -178,11 +179,13 @@ def _framework(columns: Columns, words: list[str]) -> dict[str, str]:
     return {"framework": marked_steps.server([*words, *(name for name, _ in columns.signatures)]) or "pytorch"}
 
 
-def _rank(head: kineto.Row) -> int | None:
-    """The process's rank in its job, where the head says it."""
+def _rank(head: kineto.Row) -> tuple[int | None, int]:
+    """The process's rank in its job and the number of its ranks, None and 0 where the head does not say it."""
     stated = head.get("distributedInfo")
-    rank = stated.get("rank") if type(stated) is dict else None
-    return rank if type(rank) is int and 0 <= rank < 1 << 24 else None
+    rank, world = (stated.get(key) if type(stated) is dict else None for key in ("rank", "world_size"))
+    if type(rank) is not int or not 0 <= rank < 1 << 24:
+        return None, 0
+    return rank, world if type(world) is int and rank < world <= 1 << 24 else 0
 
 
 def _devices(
