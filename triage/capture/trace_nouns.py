@@ -325,7 +325,7 @@ class Timeline:
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. slowed, loading_in: as in Trace.
-    job: ranks of `world` that were read together, of which this one stands at `mine`.
+    job: ranks of `world` that were read together, of which this one stands at `mine`. steady: ns at which a long start with little work ends; steady_busy: busy share from there on.
     """
 
     start: int
@@ -339,6 +339,8 @@ class Timeline:
     mine: int = 0
     world: int = 0
     loading_in: tuple[str, float] | None = None
+    steady: int = 0
+    steady_busy: float = 1.0
 
     @property
     def is_short(self) -> bool:

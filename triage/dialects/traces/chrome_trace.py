@@ -56,7 +56,9 @@ MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
+MIN_LEAD_NS, MIN_LEAD = 1_000_000, 0.1  # heuristics: ns and part of the span before it that are worth a word
 CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
+SEVERAL = 2  # steps; one alone is no steady state
 MAX_FITTING = 3  # products named for a GPU without a name
 MIN_CLOSED = 0.5  # of a graph's operations: heuristic
 _PRODUCTS = {
@@ -303,6 +305,13 @@ def _say(
         text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
+    begun, first, end = kineto.first_operator(columns), int(ops.start.min()), int(ops.end.max())
+    call = ops.call[int(ops.start.argmin())]
+    # work that waited long after its call waited for earlier work on the device
+    late = call >= 0 and first <= trace.calls.end[call] + GRACE_NS
+    if late and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
+        text = f"the host works {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
+        table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)
     if count := int((np.isin(called, graphs) & (ops.kind == KERNEL)).sum()):
