@@ -35,7 +35,8 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
     rate = _on_link(fastest) / best * 1e9
     alone = _alone(trace, rows)
     beyond = sum(
-        min(max(0.0, took - _on_link(m) / (REACHED * bus) * 1e9), ns) for (m, took), ns in zip(large, alone, strict=True)
+        min(max(0.0, took - _on_link(m) / (REACHED * bus) * 1e9), ns)
+        for (m, took), ns in zip(large, alone, strict=True)
     )
     text = (
         f"fastest of {len(large):,} large ones: {fastest.collective} of {show(float(fastest.bytes), 'byte')} "
@@ -59,7 +60,6 @@ def _alone(trace: Trace, rows: list[int]) -> list[int]:
     beside = {}
     for device in np.unique(ops.device[rows]).tolist():
         mine = np.flatnonzero(computing & (ops.device == device))
-        mine = mine[np.argsort(ops.start[mine], kind="stable")]
         beside[device] = union(ops.start[mine], ops.end[mine])
     for row in rows:
         begun, ended = beside[int(ops.device[row])].until(np.array([ops.start[row], ops.end[row]])).tolist()

@@ -148,6 +148,8 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     parts |= {"idle.launch": launch, "idle.host": host_code, "idle.optimizer": optimizer}
     parts |= {"idle.loader": lambda d: float(d.loading_ns), "idle.loader_own": lambda d: float(d.loading_own_ns)}
     parts |= {"idle.loader_hidden": lambda d: float(d.loading_hidden_ns if d.loading_own_ns else 0)}
+    if any(d.framework_ns for d in devices):
+        parts["idle.framework"] = lambda d: float(min(d.framework_ns, host_code(d)))
     parts |= {"idle.earlier": lambda d: float(d.earlier_ns)}
     parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
     out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}

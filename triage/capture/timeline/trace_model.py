@@ -186,6 +186,9 @@ def _device(
             int(np.minimum(waited[rows_of], worked).sum()),
         )
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
+    if trace.framework is not None and HOST in blamed:
+        inside = union(*trace.framework)
+        made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
     optimizers.enter(made, trace, gaps, blamed)
     made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
@@ -286,8 +289,7 @@ def _elsewhere(found: list[tuple[DeviceTimeline, Union, Gaps]]) -> None:
         if not others or not len(waiting):
             continue
         start, end = (np.concatenate([getattr(u, side) for u in others]) for side in ("start", "end"))
-        order = np.argsort(start, kind="stable")
-        working = union(start[order], end[order])
+        working = union(start, end)
         made.elsewhere_ns = int((working.until(gaps.end[waiting]) - working.until(gaps.start[waiting])).sum())
 
 

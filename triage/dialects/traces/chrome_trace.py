@@ -57,6 +57,7 @@ APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
 MIN_LEAD_NS, MIN_LEAD = 1_000_000, 0.1  # heuristics: ns and part of the span before it that are worth a word
+MAX_BUSY = 0.9  # heuristic: of the span
 CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
 SEVERAL = 2  # steps; one alone is no steady state
 MAX_FITTING = 3  # products named for a GPU without a name
@@ -124,6 +125,7 @@ def read(source: Source, options: Options) -> Table:
     table.trace.rank, table.trace.world = _rank(rows.head)
     table.trace.groups, table.trace.messages = columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
+    table.trace.framework = kineto_operators.spans(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
     moved = (operations.kind == COPY) | (operations.kind == SET)
@@ -305,11 +307,11 @@ def _say(
         text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
-    begun, first, end = kineto.first_operator(columns), int(ops.start.min()), int(ops.end.max())
-    call = ops.call[int(ops.start.argmin())]
-    # work that waited long after its call waited for earlier work on the device
-    late = call >= 0 and first <= trace.calls.end[call] + GRACE_NS
-    if late and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
+    first, end = int(ops.start.min()), int(ops.end.max())
+    begun = int(trace.framework[0][0]) if trace.framework else first
+    # a device that never waits worked on what the host had submitted before
+    idle = int((ops.end - ops.start).sum()) < MAX_BUSY * (end - first)
+    if idle and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
         text = f"the host works {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
         table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]

@@ -326,12 +326,6 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
         )
 
 
-def first_operator(columns: Columns) -> int:
-    """ns at which the first operator or step of the host begins; far in the future without any."""
-    starts = [c.min() for rows in (columns.operators, columns.ranges) if len(c := rows.column(0))]
-    return int(min(starts) * 1000) if starts else 1 << 62
-
-
 def shapes(columns: Columns) -> dict[str, Floats]:
     """Launch shapes of the work, NaN where a row says none; only those that the file has."""
     table = np.array([[_number(value) for value in shape] for shape in columns.shapes]).reshape(-1, len(SHAPE))
