@@ -58,6 +58,64 @@ def test_a_collective_at_the_rate_of_links_is_only_exposed(tmp_path: Path) -> No
     assert "slow-collectives" not in {f["cause"] for f in fine["findings"]}
 
 
+def _rows(path: Path, rows: list[tuple[str, str, float, float, dict[str, Any]]]) -> Any:
+    """A trace of (category, name, us of start, us of length, arguments)."""
+    events = [
+        {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": dur, "args": {"device": 0, "stream": 7, **args}}
+        for cat, name, ts, dur, args in rows
+    ]  # fmt: skip
+    path.write_text(json.dumps({"deviceProperties": [H100], "traceEvents": events}))
+    return diagnose(str(path)).to_dict()
+
+
+def _message(elements: int) -> dict[str, Any]:
+    return {"Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements, "Group size": 8, "dtype": "BFloat16", "stream": 9}  # fmt: skip
+
+
+@pytest.mark.parametrize(("beside", "saved_us"), [(0.0, 7000.0), (4000.0, 4000.0), (7990.0, None)])
+def test_a_slow_collective_saves_no_more_than_nothing_hides(
+    beside: float, saved_us: float | None, tmp_path: Path
+) -> None:
+    rows: list[tuple[str, str, float, float, dict[str, Any]]] = []
+    for i in range(20):
+        rows.append(("kernel", "ncclDevKernel_Generic", 10_000.0 * i, 8000.0, _message(8 << 20)))
+        rows.append(("kernel", "own_kernel", 10_000.0 * i, beside or 1.0, {}))
+    found = [f for f in _rows(tmp_path / "t.json", rows)["findings"] if f["cause"] == "slow-collectives"]
+    assert bool(found) == (saved_us is not None)
+    if saved_us is not None:
+        assert found[0]["gain"]["saved_ns"] == pytest.approx(20e3 * saved_us, rel=0.02)
+
+
+@pytest.mark.parametrize(("small_us", "waits"), [(4100.0, True), (3900.0, False)])
+def test_small_messages_that_take_as_long_tell_of_a_wait(small_us: float, waits: bool, tmp_path: Path) -> None:
+    rows: list[tuple[str, str, float, float, dict[str, Any]]] = []
+    for i in range(20):
+        rows.append(("kernel", "ncclDevKernel_Generic", 20_000.0 * i, 8000.0, _message(8 << 20)))
+        rows.append(("kernel", "ncclDevKernel_Generic", 20_000.0 * i + 9000, small_us, _message(4 << 20)))
+    first = _rows(tmp_path / "t.json", rows)["todo"][0]
+    assert "bus bandwidth" in first["message"] and ("more likely a wait" in first["message"]) == waits
+
+
+@pytest.mark.parametrize(("start_us", "apart"), [(41_000.0, True), (39_000.0, False)])
+def test_a_long_start_with_little_work_is_a_remark(start_us: float, apart: bool, tmp_path: Path) -> None:
+    rows: list[tuple[str, str, float, float, dict[str, Any]]] = [("kernel", "own_kernel", 0.0, 10.0, {})]
+    rows += [("kernel", "own_kernel", start_us + 1000.0 * i, 990.0, {}) for i in range(40)]
+    rows[1:1] = [("kernel", "own_kernel", 20.0 + i, 0.5, {}) for i in range(3)]
+    checks = [q["check"] for q in _rows(tmp_path / "t.json", rows)["quality"]]
+    assert ("start-up" in checks) == apart
+
+
+@pytest.mark.parametrize(("lead_us", "remarked"), [(1100.0, True), (900.0, False)])
+def test_what_the_host_does_before_the_span_is_a_remark(lead_us: float, remarked: bool, tmp_path: Path) -> None:
+    rows: list[tuple[str, str, float, float, dict[str, Any]]] = [("cpu_op", "aten::conv2d", 0.0, lead_us, {})]
+    for i in range(30):
+        at = lead_us + 100.0 * i
+        rows.append(("cuda_runtime", "cudaLaunchKernel", at - 5, 4.0, {"correlation": i + 1}))
+        rows.append(("kernel", "own_kernel", at, 50.0, {"correlation": i + 1}))
+    checks = [q["check"] for q in _rows(tmp_path / "t.json", rows)["quality"]]
+    assert ("lead-in" in checks) == remarked
+
+
 @pytest.mark.parametrize(("stream", "said"), [(7, True), (9, False)])
 def test_a_stream_of_its_own_is_advised_where_it_has_none(tmp_path: Path, stream: int, said: bool) -> None:
     found = _trace(tmp_path / "trace.json", 200.0, stream)

@@ -11,7 +11,7 @@ from triage.capture.capture import Capture
 from triage.reading import ranks, reader
 
 
-def _trace(path: Path, rank: int | None, lasts: list[float]) -> str:
+def _trace(path: Path, rank: int | None, lasts: list[float], world: int = 0) -> str:
     """Kernels of 100 us, each followed by an all-reduce that takes as long as given."""
     rows: list[dict[str, Any]] = []
     now = 0.0
@@ -23,7 +23,11 @@ def _trace(path: Path, rank: int | None, lasts: list[float]) -> str:
             )
             now += ns
     head = {"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]}
-    told = {} if rank is None else {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}}
+    told = (
+        {}
+        if rank is None
+        else {"distributedInfo": {"backend": "nccl", "rank": rank, **({"world_size": world} if world else {})}}
+    )
     path.write_text(json.dumps({**head, **told, "traceEvents": rows}))
     return str(path)
 
@@ -37,11 +41,33 @@ def test_the_rank_with_the_shortest_collectives_came_last(tmp_path: Path) -> Non
     paths = [_trace(tmp_path / f"rank{r}.json", r, lasts) for r, lasts in ((4, early), (6, late))]
     found = diagnose(paths)
     assert found.to_dict()["frame"]["ranks"] == [
-        {"rank": "4", "comm_ns": 1_150_000, "wait_ns": 950_000, "last": 1},
-        {"rank": "6", "comm_ns": 205_000, "wait_ns": 5_000, "last": 19},
+        {"rank": "4", "comm_ns": 1_150_000, "wait_ns": 900_000, "last": 1},
+        {"rank": "6", "comm_ns": 205_000, "wait_ns": 5_000, "last": 18},
     ]
     (skew,) = [f for f in found.to_dict()["findings"] if f["cause"] == "communication-skew"]
-    assert "rank 4 waits 950 µs" in skew["message"] and "rank 6 comes last to 19 of 20" in skew["message"]
+    assert "rank 4 waits 900 µs" in skew["message"] and "rank 6 comes last to 18 of 19" in skew["message"]
+
+
+@pytest.mark.parametrize(("world", "blamed"), [(2, True), (0, True), (3, False)])
+def test_no_rank_is_blamed_where_ranks_of_the_job_are_missing(world: int, blamed: bool, tmp_path: Path) -> None:
+    paths = [_trace(tmp_path / f"rank{r}.json", r, [ns] * 20, world) for r, ns in ((0, 60.0), (1, 10.0))]
+    doc = diagnose(paths).to_dict()
+    (skew,) = [f for f in doc["findings"] if f["cause"] == "communication-skew"]
+    assert ("comes last" in skew["message"]) == blamed and ("2 of 3 ranks given" in skew["message"]) != blamed
+    assert [q["check"] for q in doc["quality"] if "2 of 3 ranks" in q["message"]] == (
+        [] if blamed else ["missing-ranks"]
+    )
+    assert any(r["last"] for r in doc["frame"]["ranks"]) == blamed
+
+
+def test_the_first_collective_of_a_recording_is_no_skew(tmp_path: Path) -> None:
+    paths = [_trace(tmp_path / f"rank{r}.json", r, [ns] + [10.0] * 19, 2) for r, ns in ((0, 5_000.0), (1, 10.0))]
+    doc = diagnose(paths).to_dict()
+    assert not [f for f in doc["findings"] if f["cause"] == "communication-skew"]
+    assert [r["wait_ns"] for r in doc["frame"]["ranks"]] == [0, 0]
+    assert [q["message"] for q in doc["quality"] if q["check"] == "first-collective"] == [
+        "ranks come to the first collective of their recordings up to 4.99 ms apart, probably as profilers start: not counted as waits"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,10 @@ class Opinion:
 
 
 # checks whose remark changes how every number below it reads: reports print it first
-FIRST = frozenset(
-    {"damaged-timestamps", "part-of-total", "unlisted-events", "python-stacks", "closed-gaps", "cut-trace"}
-)
+FIRST = frozenset((
+    "damaged-timestamps", "part-of-total", "unlisted-events", "python-stacks", "closed-gaps", "cut-trace", "missing-ranks",
+    "start-up", "lead-in",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,9 +151,9 @@ class Trace:
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
-    framework's profiler, in order; optimizer: the optimizer's part of them. loading: starts and ends of the host's waits for a data loader; loads_itself: True
+    framework's profiler, in order; optimizer: the optimizer's part of them. framework: starts and ends of operators on threads that start work; loading: of the host's waits for a data loader; loads_itself: True
     where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; slowed:
-    what of the recording slows the host down, "" for nothing unusual. rank: of the process in its job. groups:
+    what of the recording slows the host down, "" for nothing unusual. rank: of the process in its job, of world ranks, 0 where that is unknown. groups:
     row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
     """
 
@@ -168,11 +168,13 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     optimizer: list[Step] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
+    framework: tuple[Indices, Indices] | None = None
     loads_itself: bool = False
     loading_in: tuple[str, float] | None = None
     ranges: Calls | None = None
     slowed: str = ""
     rank: int | None = None
+    world: int = 0
     groups: dict[int, str] = field(default_factory=dict)
     messages: dict[int, Message] = field(default_factory=dict)
 
@@ -218,7 +220,7 @@ class DeviceTimeline:
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
-    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; loading_worked_ns: the device's work between them; loading_hidden_ns: the shorter of each wait and the work since the one before. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators; loading_worked_ns: the device's work between them; loading_hidden_ns: the shorter of each wait and the work since the one before. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
     beyond that of the device that came to them last. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
@@ -268,6 +270,7 @@ class DeviceTimeline:
     pageable_bytes: int = 0
     loading_ns: int = 0
     loading_own_ns: int = 0
+    framework_ns: int = 0
     batches: int = 0
     loading_worked_ns: int = 0
     loading_hidden_ns: int = 0
@@ -310,7 +313,7 @@ class HostCalls:
 
 @dataclass(frozen=True, slots=True)
 class RankShare:
-    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last; last: how often it was that."""
+    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, 0 where ranks are missing."""
 
     rank: str
     comm_ns: int
@@ -324,7 +327,7 @@ class Timeline:
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. slowed, loading_in: as in Trace.
-    job: ranks that were read together, of which this one stands at `mine`.
+    job: ranks of `world` that were read together, of which this one stands at `mine`. steady: ns at which a long start with little work ends; steady_busy: busy share from there on.
     """
 
     start: int
@@ -336,7 +339,10 @@ class Timeline:
     slowed: str = ""
     job: list[RankShare] = field(default_factory=list)
     mine: int = 0
+    world: int = 0
     loading_in: tuple[str, float] | None = None
+    steady: int = 0
+    steady_busy: float = 1.0
 
     @property
     def is_short(self) -> bool:

@@ -5,8 +5,12 @@ Links between GPUs are no slower than PCIe, so a collective far below that link 
 
 from __future__ import annotations
 
+import numpy as np
+
 from triage.capture.arrays import Facts
-from triage.capture.trace_nouns import Message, Trace
+from triage.capture.timeline.spans import union
+from triage.capture.trace_nouns import COPY, Message, Trace
+from triage.ground.kernel_names import is_collective
 from triage.ground.units import show
 
 MIN_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 this takes a millisecond, far above what a start takes
@@ -22,23 +26,45 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
 
     A call may wait for another rank: the fastest of several tells what the links give.
     """
-    ops = trace.operations
-    large = [(m, int(ops.end[row] - ops.start[row])) for row, m in trace.messages.items() if m.bytes >= MIN_BYTES]
-    large = [(m, took) for m, took in large if took > 0 and _on_link(m)]
+    length = trace.operations.end - trace.operations.start
+    rows = [row for row, m in trace.messages.items() if m.bytes >= MIN_BYTES and length[row] > 0 and _on_link(m)]
+    large = [(trace.messages[row], int(length[row])) for row in rows]
     if len(large) < SEVERAL or not bus or frame_ns <= 0:
         return {}
     fastest, best = max(large, key=lambda call: _on_link(call[0]) / call[1])
     rate = _on_link(fastest) / best * 1e9
-    beyond = sum(max(0.0, took - _on_link(m) / (REACHED * bus) * 1e9) for m, took in large)
+    alone = _alone(trace, rows)
+    beyond = sum(
+        min(max(0.0, took - _on_link(m) / (REACHED * bus) * 1e9), ns)
+        for (m, took), ns in zip(large, alone, strict=True)
+    )
     text = (
         f"fastest of {len(large):,} large ones: {fastest.collective} of {show(float(fastest.bytes), 'byte')} "
-        f"over {fastest.ranks} ranks in {show(float(best), 'ns')}, {show(rate, 'byte/s')}"
+        f"over {fastest.ranks} ranks in {show(float(best), 'ns')}, bus bandwidth {show(rate, 'byte/s')}"
     )
+    smaller = [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes and SEVERAL * took >= best]
+    if smaller:
+        took, size = min(smaller)
+        text += f"; {show(float(size), 'byte')} take {show(float(took), 'ns')}: more likely a wait than a slow link"
     return {
         "collectives.rate": (rate, text),
         "collectives.link_share": (rate / bus, f"{text}; PCIe peak {show(bus, 'byte/s')}"),
         "collectives.excess": (beyond / frame_ns, text),
     }
+
+
+def _alone(trace: Trace, rows: list[int]) -> list[int]:
+    """ns of each of some collectives with no computation beside it on its device."""
+    ops, out = trace.operations, []
+    computing = (ops.kind != COPY) & ~np.array([is_collective(n) for n in trace.names], dtype=bool)[ops.name]
+    beside = {}
+    for device in np.unique(ops.device[rows]).tolist():
+        mine = np.flatnonzero(computing & (ops.device == device))
+        beside[device] = union(ops.start[mine], ops.end[mine])
+    for row in rows:
+        begun, ended = beside[int(ops.device[row])].until(np.array([ops.start[row], ops.end[row]])).tolist()
+        out.append(int(ops.end[row] - ops.start[row]) - (ended - begun))
+    return out
 
 
 def _on_link(message: Message) -> float:

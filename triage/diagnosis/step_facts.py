@@ -72,8 +72,7 @@ def _from_first_work(trace: Trace, step: Step) -> Step:
 def _busy(trace: Trace, step: Step) -> int:
     """Time of a step in which a device works."""
     ops = trace.operations
-    order = np.argsort(ops.start, kind="stable")
-    before, after = union(ops.start[order], ops.end[order]).until(np.array([step.start, step.end])).tolist()
+    before, after = union(ops.start, ops.end).until(np.array([step.start, step.end])).tolist()
     return int(after - before)
 
 
@@ -92,5 +91,4 @@ def _loading(trace: Trace, step: Step) -> int:
     """Time of a step in calls that load or compile code, on any thread."""
     calls = trace.calls
     rows: Indices = np.flatnonzero((calls.kind == LOAD) & (calls.start >= step.start) & (calls.end <= step.end))
-    rows = rows[np.argsort(calls.start[rows], kind="stable")]
     return union(calls.start[rows], calls.end[rows]).length

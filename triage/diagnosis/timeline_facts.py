@@ -108,6 +108,7 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
     if t.job:
         mine = t.job[t.mine]
         out["timeline.rank_wait"] = (mine.wait_ns / frame_ns, _ranks(t))
+        out["timeline.ranks_given"] = (len(t.job) / t.world, f"{len(t.job):,} of {t.world:,} ranks")
     if not t.has_judged_gaps:
         return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
     return out | (_of_host(t, frame_ns, kernels) if t.host is not None else {})
@@ -147,6 +148,8 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     parts |= {"idle.launch": launch, "idle.host": host_code, "idle.optimizer": optimizer}
     parts |= {"idle.loader": lambda d: float(d.loading_ns), "idle.loader_own": lambda d: float(d.loading_own_ns)}
     parts |= {"idle.loader_hidden": lambda d: float(d.loading_hidden_ns if d.loading_own_ns else 0)}
+    if any(d.framework_ns for d in devices):
+        parts["idle.framework"] = lambda d: float(min(d.framework_ns, host_code(d)))
     parts |= {"idle.earlier": lambda d: float(d.earlier_ns)}
     parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
     out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
@@ -198,12 +201,13 @@ def _latest(t: Timeline) -> str:
 
 
 def _ranks(t: Timeline) -> str:
-    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`."""
-    mine, late = t.job[t.mine], max(t.job, key=lambda r: (r.last, -r.wait_ns))
-    return (
-        f"rank {mine.rank} waits {show(float(mine.wait_ns), 'ns')} of its {show(float(mine.comm_ns), 'ns')} in collectives; "
-        f"rank {late.rank} comes last to {late.last:,} of {sum(r.last for r in t.job):,}"
-    )
+    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`; of no rank where some are missing."""
+    mine, late, count = t.job[t.mine], max(t.job, key=lambda r: (r.last, -r.wait_ns)), sum(r.last for r in t.job)
+    least, last = ("", f"rank {late.rank} comes last to {late.last:,} of {count:,}")
+    if len(t.job) < t.world:
+        least, last = "at least ", f"{len(t.job):,} of {t.world:,} ranks given"
+    took = show(float(mine.comm_ns), "ns")
+    return f"rank {mine.rank} waits {least}{show(float(mine.wait_ns), 'ns')} of its {took} in collectives; {last}"
 
 
 def _hideable(d: DeviceTimeline) -> float:

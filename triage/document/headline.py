@@ -100,10 +100,11 @@ def _longest_at_limit(doc: Result) -> str:
 
 
 def _dark(doc: Result) -> float:
-    """Share of the time that is idle for a reason that was not recorded; 0 where that is little, or other work may have run."""
+    """Share of the time that is idle for a reason that was not recorded; 0 where that is little, at the start of a program, or other work may have run."""
     t = timeline(doc["frame"])
     share = sum(i["share"] for i in t["idle"] if i["cause"] == "unknown") if t else 0.0
-    return share if t and share >= MIN_UNDIAGNOSED_SHARE and not _is_earlier(t) else 0.0
+    known = any(q["check"] == "start-up" for q in doc["quality"]) or (t is not None and _is_earlier(t))
+    return share if share >= MIN_UNDIAGNOSED_SHARE and not known else 0.0
 
 
 def _is_earlier(t: TimelineEntry) -> bool:
@@ -141,6 +142,9 @@ def _span(doc: Result, item: str) -> str:
     count = len(t["devices"])
     device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"
+    exposed = sum(d["exposed_comm_ns"] for d in t["devices"].values()) / t["span_ns"] if t["span_ns"] else 0.0
+    if exposed >= MIN_UNDIAGNOSED_SHARE:
+        busy += f" ({percent(exposed)} exposed communication)"
     over = f"{show(t['span_ns'], 'ns')} span, {busy}"
     if count > 1:
         over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time}"

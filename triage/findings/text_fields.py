@@ -62,6 +62,11 @@ def _kind(view: View, i: int) -> str:
     return str(view.capture.kinds[_row(view, i)]) or "unknown"
 
 
+def _loader_function(view: View, i: int) -> str:
+    known = view.capture.timeline
+    return known.loading_in[0] if known is not None and known.loading_in else NOT_MEASURED
+
+
 # What each text field becomes at position i of a view; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
 # {detail} is not among them: it belongs to a rule's first need, see `sentence`.
 FIELDS: dict[str, Callable[[View, int], str]] = {
@@ -73,8 +78,9 @@ FIELDS: dict[str, Callable[[View, int], str]] = {
     "top_stall": _top_stall,
     "limiter": occupancy_text.limiter,
     "next_step": occupancy_text.next_step,
+    "loader_function": _loader_function,
 }
-QUOTED = ("workload",)  # names from the capture
+QUOTED = ("workload", "loader_function")  # names from the capture
 
 
 def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:

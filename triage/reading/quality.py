@@ -281,6 +281,9 @@ def timeline(t: Timeline) -> list[Quality]:
         if not t.has_judged_gaps:
             text += ", idle time not judged"
         out.append(Quality("short-timeline", text))
+    if (before := float(t.steady - t.start)) > 0:
+        text = f"a tenth of the operations takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting; the device is {percent(t.steady_busy)} busy in the rest, and shares are of both"
+        out.append(Quality("start-up", text))
     if t.host is None:
         text = "no host API calls recorded: reasons for idle time are unknown"
         out.append(Quality("no-host-calls", text))

@@ -143,9 +143,9 @@ PATH = (
 )  # fmt: skip
 
 # Fields that a sentence may use in braces beside the rule's own names; findings.text_fields fills them.
-TEXT_FIELDS = frozenset(
-    ("workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "detail")
-)
+TEXT_FIELDS = frozenset((
+    "workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "loader_function", "detail",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,7 +2,8 @@
 
 All devices leave a collective at about the same time, so the device that came last runs it shortest; what the others
 take longer they waited. The n-th launch of a kernel on one device belongs to the n-th on the others. On one device alone a
-few launches may take many times the median of their like: no link gets slower by that much, a rank comes late.
+few launches may take many times the median of their like: no link gets slower by that much, a rank comes late. The first
+launch of a record waits for profilers to start, and those of a program's start for the slowest to come up.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ MIN_LIKE = 5
 MAX_LATE_SHARE = 0.25
 
 
-def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:
-    """Fill in collective_ns, wait_ns and what took far longer than its like, of every device."""
+def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> None:
+    """Fill in collective_ns, wait_ns and what took far longer than its like from `steady` on, of every device."""
     ops = trace.operations
     wanted = np.array([is_collective(n) for n in trace.names], dtype=bool)
     rows = np.flatnonzero((ops.kind == KERNEL) & wanted[ops.name]) if wanted.any() else np.zeros(0, dtype=np.int64)
@@ -36,7 +37,7 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline]) -> None:
     for d in devices:
         mine = rows[ops.device[rows] == number[d.key]]
         d.collective_ns = int(length[mine].sum())
-        _enter_late(trace, d, mine)
+        _enter_late(trace, d, mine[1:][ops.start[mine[1:]] >= steady])
     for name in np.unique(ops.name[rows]).tolist():
         same = rows[ops.name[rows] == name]
         by_device = [(d, same[ops.device[same] == number[d.key]]) for d in devices]

@@ -40,10 +40,13 @@ class Union:
 
 
 def union(start: Indices, end: Indices) -> Union:
-    """The union of intervals given in the order of their starts; those that only touch are one."""
+    """The union of intervals; those that only touch are one. `first` counts them in the order of their starts."""
     if not len(start):
         none = np.zeros(0, dtype=np.int64)
         return Union(none, none, none, np.zeros(1, dtype=np.int64))
+    if (start[1:] < start[:-1]).any():
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], end[order]
     reach = np.maximum.accumulate(end)
     fresh = np.empty(len(start), dtype=bool)
     fresh[0] = True

@@ -13,6 +13,7 @@ from triage.capture.timeline.spans import Union, shared_out, spread, union
 from triage.capture.trace_nouns import (
     ALLOC,
     COPY,
+    FEW,
     FROM_DEVICE,
     GAPS,
     GRAPH,
@@ -48,6 +49,8 @@ SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy tak
 TRANSITION = 20_000
 LOADING = 1_000_000  # ns of a launch call; a device that waits for so long a call waits for code that is loaded
 EARLY = 0.1  # heuristic: allocations in the first tenth belong to the start
+# heuristics: at least half of the span with no more than a tenth of the operations is no steady work
+START_SPAN, START_WORK = 0.5, 0.1
 # heuristic: with more than this share of the operations without their call, a capture was cut from a longer run
 CUT = 0.05
 
@@ -63,7 +66,8 @@ def build(trace: Trace) -> Timeline:
         if len(rows):
             found.append(_device(trace, device, rows, own, lanes))
     _elsewhere(found)
-    collectives.enter(trace, [d for d, _, _ in found])
+    steady = _steady(ops)
+    collectives.enter(trace, [d for d, _, _ in found], steady)
     calls = len(trace.calls) > 0
     orphans = int((ops.call < 0).sum())
     return Timeline(
@@ -75,7 +79,22 @@ def build(trace: Trace) -> Timeline:
         calls and orphans > CUT * len(ops),
         trace.slowed,
         loading_in=trace.loading_in,
+        steady=steady,
+        steady_busy=_busy_from(steady, int(ops.end.max()), [busy for _, busy, _ in found]),
     )
+
+
+def _steady(ops: Operations) -> int:
+    """When steady work begins: with the first operation, or after a start that is long and holds few."""
+    starts = np.sort(ops.start)
+    begun, first, end = int(starts[int(START_WORK * len(starts))]), int(starts[0]), int(ops.end.max())
+    return begun if len(starts) >= FEW and begun - first >= START_SPAN * (end - first) else first
+
+
+def _busy_from(start: int, end: int, found: list[Union]) -> float:
+    """Busy share of all devices between two instants."""
+    worked = sum(int(np.diff(busy.until(np.array([start, end])))[0]) for busy in found)
+    return worked / max((end - start) * len(found), 1)
 
 
 def _device(
@@ -167,6 +186,9 @@ def _device(
             int(np.minimum(waited[rows_of], worked).sum()),
         )
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
+    if trace.framework is not None and HOST in blamed:
+        inside = union(*trace.framework)
+        made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
     optimizers.enter(made, trace, gaps, blamed)
     made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
@@ -267,8 +289,7 @@ def _elsewhere(found: list[tuple[DeviceTimeline, Union, Gaps]]) -> None:
         if not others or not len(waiting):
             continue
         start, end = (np.concatenate([getattr(u, side) for u in others]) for side in ("start", "end"))
-        order = np.argsort(start, kind="stable")
-        working = union(start[order], end[order])
+        working = union(start, end)
         made.elsewhere_ns = int((working.until(gaps.end[waiting]) - working.until(gaps.start[waiting])).sum())
 
 

@@ -56,7 +56,10 @@ MAX_FIRST = 8192  # characters in which an array of events shows its first one
 APP = "./your-app"
 # a launch call that returned so long before its kernel began had done its part
 GRACE_NS = 100_000
+MIN_LEAD_NS, MIN_LEAD = 1_000_000, 0.1  # heuristics: ns and part of the span before it that are worth a word
+MAX_BUSY = 0.9  # heuristic: of the span
 CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
+SEVERAL = 2  # steps; one alone is no steady state
 MAX_FITTING = 3  # products named for a GPU without a name
 MIN_CLOSED = 0.5  # of a graph's operations: heuristic
 _PRODUCTS = {
@@ -119,8 +122,10 @@ def read(source: Source, options: Options) -> Table:
     vendor = "intel" if intel or xpu else "amd" if amd else "nvidia"
     table.tells = {"vendor": vendor, "api": _APIS[vendor], **({} if paddle else _framework(columns, words))}
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
-    table.trace.rank, table.trace.groups, table.trace.messages = _rank(rows.head), columns.groups, columns.messages
+    table.trace.rank, table.trace.world = _rank(rows.head)
+    table.trace.groups, table.trace.messages = columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
+    table.trace.framework = kineto_operators.spans(columns, calls, operations)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
     moved = (operations.kind == COPY) | (operations.kind == SET)
@@ -178,11 +183,13 @@ def _framework(columns: Columns, words: list[str]) -> dict[str, str]:
     return {"framework": marked_steps.server([*words, *(name for name, _ in columns.signatures)]) or "pytorch"}
 
 
-def _rank(head: kineto.Row) -> int | None:
-    """The process's rank in its job, where the head says it."""
+def _rank(head: kineto.Row) -> tuple[int | None, int]:
+    """The process's rank in its job and the number of its ranks, None and 0 where the head does not say it."""
     stated = head.get("distributedInfo")
-    rank = stated.get("rank") if type(stated) is dict else None
-    return rank if type(rank) is int and 0 <= rank < 1 << 24 else None
+    rank, world = (stated.get(key) if type(stated) is dict else None for key in ("rank", "world_size"))
+    if type(rank) is not int or not 0 <= rank < 1 << 24:
+        return None, 0
+    return rank, world if type(world) is int and rank < world <= 1 << 24 else 0
 
 
 def _devices(
@@ -300,6 +307,13 @@ def _say(
         text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
+    first, end = int(ops.start.min()), int(ops.end.max())
+    begun = int(trace.framework[0][0]) if trace.framework else first
+    # a device that never waits worked on what the host had submitted before
+    idle = int((ops.end - ops.start).sum()) < MAX_BUSY * (end - first)
+    if idle and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
+        text = f"the host works {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
+        table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)
     if count := int((np.isin(called, graphs) & (ops.kind == KERNEL)).sum()):

@@ -18,6 +18,14 @@ from triage.dialects.traces.operator_work import Work
 _LOOKS = (8, 9, 10, 13)  # columns of work: name, bytes, way and launch shape
 
 
+def spans(columns: Columns, calls: Calls, ops: Operations) -> tuple[Indices, Indices] | None:
+    """Starts and ends of the operators on threads that start work, in order; None without any."""
+    start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
+    rows = np.isin(kineto.threads(columns, columns.operators), calls.thread[ops.call[ops.call >= 0]])
+    order = np.argsort(start[rows], kind="stable")
+    return (start[rows][order], end[rows][order]) if rows.any() else None
+
+
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
     """Operators that started work, one per name, dims and types, longest first."""
     if not columns.operators or not len(calls):
