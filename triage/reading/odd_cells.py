@@ -79,6 +79,7 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
             *_twice(block),
             *_jump(block, columns),
             *_sum(block),
+            *_again(block, table.files[n].head_lines),
         ):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
@@ -281,6 +282,15 @@ def _numbered(block: Block, again: int) -> bool:
     return any(len(set(column)) == len(rows) for column in zip(*rows, strict=True))
 
 
+def _again(block: Block, text: Sequence[str]) -> Iterator[_Found]:
+    """The line above the first row, once more right below a row: another export stands behind the first."""
+    above = text[block.lines[0] - 2] if block.head and 1 < block.lines[0] <= len(text) + 1 else ""
+    for line in block.lines[:-1] if above and block.head[0] in above and above in text[block.lines[0] :] else ():
+        if text[line : line + 1] == [above]:
+            yield line + 1, "repeated-rows", " repeats the header: rows of several exports are read as one"
+            return
+
+
 def _heads(block: Block) -> Iterator[_Found]:
     """Columns that have lost their name, or got an invisible one: their cells have found no reader.
 
@@ -290,7 +300,7 @@ def _heads(block: Block) -> Iterator[_Found]:
     if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
         return
     for at, title in enumerate(titles):
-        if title.isascii() and title and title[0] not in "CSU":
+        if title.isascii() and title and title[0] not in "CSU" and "\n" not in title:
             continue
         lost = _NAMELESS.fullmatch(title) is not None
         first = next((row[at] for row in block.rows if at < len(row) and row[at] not in BLANK), "")
@@ -300,7 +310,7 @@ def _heads(block: Block) -> Iterator[_Found]:
         if lost and first:
             message = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
             yield 0, "lost-header", message
-        elif title != title.translate(name_variants.INVISIBLE) or title.startswith(MARK):
+        elif title != title.translate(name_variants.INVISIBLE) or title.startswith(MARK) or "\n" in title:
             yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
     if len(counters := [t for t in titles if "__" in t]) >= SORTED:
         falls = [a for a, b in itertools.pairwise(counters) if a > b]
