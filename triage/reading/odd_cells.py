@@ -13,6 +13,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import EllipsisType
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
     lacks: Collection[str] = getattr(module, "MAY_LACK", ())
     declared = lacks if isinstance(lacks, dict) else dict.fromkeys(lacks, "")
     decimals: Collection[str] = getattr(module, "DECIMALS", ())
-    together: Collection[str] = getattr(module, "TOGETHER", ())
+    together: Collection[str | EllipsisType] = getattr(module, "TOGETHER", ())
     for block in blocks:
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
@@ -198,12 +199,14 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
             yield block.lines[i], "empty-cell", f": {block.title(columns[0])[:60]!r} is empty{others}"
 
 
-def _apart(block: Block, columns: Sequence[Column], together: Collection[str]) -> Iterator[_Found]:
-    """The first row in which a tool that fills some columns together left one of them empty."""
+def _apart(block: Block, columns: Sequence[Column], together: Collection[str | EllipsisType]) -> Iterator[_Found]:
+    """The first row in which a tool that fills some columns together left one of them empty; `...`: and counters behind them."""
     at = [k for k in range(len(columns)) if block.title(k) in together] if together else []
+    if at and ... in together:
+        at += [k for k in range(at[-1] + 1, len(columns)) if block.title(k) and " " not in block.title(k)]
     for line, cells in zip(block.lines, zip(*(columns[k] for k in at), strict=True), strict=False):
         empty = [k for k, c in zip(at, cells, strict=True) if c in BLANK]
-        if 0 < len(empty) < len(at):
+        if 0 < len(empty) < len(at) and not (... in together and at[0] in empty):
             filled = next(k for k in at if k not in empty)
             yield line, "empty-cell", f": {block.title(empty[0])!r} is empty, {block.title(filled)!r} is not"
             return
@@ -270,8 +273,9 @@ def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
             continue
         steps = [(i, int(b) - int(a)) for i, (a, b) in enumerate(itertools.pairwise(column), 1) if a != b]
         others = [i for i, step in steps if step != 1]
-        if len(steps) > STEPS and len(others) == 1 and (i := others[0]) and int(column[i]) > int(column[i - 1]):
-            what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: rows may be missing"
+        if len(steps) > STEPS and len(others) == 1 and ((i := others[0]) and int(column[i]) > int(column[i - 1]) or column[i] == column[0]):
+            why = "rows may be missing, or of two exports"
+            what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: {why}"
             yield block.lines[i], "odd-cell", what
             return
 

@@ -57,6 +57,7 @@ DECIMALS = frozenset(
         "DisplayedTime",
     )
 )
+TOGETHER = ("DisplayLatency", "DisplayedTime", "MsDisplayLatency", "MsDisplayedTime")  # both NA where no frame was displayed (CsvOutput.cpp)
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\
