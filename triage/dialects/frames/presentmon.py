@@ -57,7 +57,12 @@ DECIMALS = frozenset(
         "DisplayedTime",
     )
 )
-TOGETHER = ("DisplayLatency", "DisplayedTime", "MsDisplayLatency", "MsDisplayedTime")  # both NA where no frame was displayed (CsvOutput.cpp)
+TOGETHER = (
+    "DisplayLatency",
+    "DisplayedTime",
+    "MsDisplayLatency",
+    "MsDisplayedTime",
+)  # both NA where no frame was displayed (CsvOutput.cpp)
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\
