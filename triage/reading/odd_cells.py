@@ -71,14 +71,8 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
         columns = list(zip(*block.rows, strict=True))
-        found = _cells(
-            block,
-            columns,
-            _known(table, n, block),
-            may_lack,
-            "E+" in table.files[n].head_text,
-            getattr(module, "FAR", ()),
-        )
+        known, exponents = _known(table, n, block), "E+" in table.files[n].head_text
+        found = _cells(block, columns, known, may_lack, exponents, getattr(module, "FAR", ()))
         digits = ((block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block, columns, decimals))
         for line, check, what in (
             *found,
@@ -107,13 +101,8 @@ def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
 
 
 def _cells(
-    block: Block,
-    columns: Sequence[Column],
-    known: dict[int, list[float]],
-    may_lack: Collection[str],
-    exponents: bool,
-    apart: Collection[str],
-) -> Iterator[_Found]:
+    block: Block, columns: Sequence[Column], known: dict[int, list[float]], may_lack: Collection[str], exponents: bool, apart: Collection[str]
+) -> Iterator[_Found]:  # fmt: skip
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
@@ -287,13 +276,9 @@ def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
             continue
         steps = [(i, int(b) - int(a)) for i, (a, b) in enumerate(itertools.pairwise(column), 1) if a != b]
         others = [i for i, step in steps if step != 1]
-        if (
-            len(steps) > STEPS
-            and len(others) == 1
-            and ((i := others[0]) and int(column[i]) > int(column[i - 1]) or column[i] == column[0])
-        ):
-            why = "rows may be missing, or of two exports"
-            what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: {why}"
+        i = others[0] if len(steps) > STEPS and len(others) == 1 else 0
+        if i and (int(column[i]) > int(column[i - 1]) or column[i] == column[0]):  # or another export begins
+            what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: rows may be missing"
             yield block.lines[i], "odd-cell", what
             return
 
