@@ -181,7 +181,9 @@ def test_an_empty_column_is_named_but_for_what_its_tool_leaves_empty(tmp_path: P
     [
         ("presentmon/game-gpu-bound.csv", "2.1004,16.0705", "2,16.0705", "'GPULatency' is 2, which the tool prints with decimals"),
         ("mangohud/game.csv", ",2800,16690000", ',2800,"16690000,0"', "'elapsed' is '16690000,0', no number"),
-        ("intel-measure/rt.csv", "12.000,3410.200", "12,3410.200", "'idle_us' is 12, which"),
+        ("intel-measure/rt.csv", "11.979,3410.208", "12,3410.208", "'idle_us' is 12, which"),
+        ("presentmon/game-gpu-bound.csv", "38.2210,16.3152", ",16.3152", "'DisplayLatency' is empty, 'DisplayedTime' is not"),
+        ("pix-tool/nvidia-events.csv", "84.1, 56.2, 70.2, 52.0, 58.8", "84.1, 70.2, 52.0, 58.8, ", "is empty, 'EOP Start Time (ns)' is not"),
         ("nsys-kernels/render_cuda_gpu_kern_sum.csv", "2104.3", "2104", "'StdDev (ns)' is 2104, which"),
         ("nvprof-trace/trace.csv", "128,128,1,32,8,1,18", "128,,1,32,8,1,18", "'Grid Y' is empty, 'Grid X' is not"),
         ("nsys-trace/render_cuda_gpu_trace.csv", "128,128,1,32,8,1,18", ",128,1,32,8,1,18", "'GrdX' is empty, 'GrdY' is not"),
@@ -223,3 +225,19 @@ def test_a_quotient_of_cycles_is_whole_by_no_chance(cells: tuple[str, str], odd:
     block = Block(head, rows, [3, 4])
     found = [what for _, what in printed_digits.find(block, list(zip(*rows, strict=True)), ())]
     assert [f"is {odd}, others like it have many decimals" in what for what in found] == ([True] if odd else [])
+
+
+def test_a_header_amid_the_rows_a_line_break_in_a_name_and_ticks_of_another_time_are_named(tmp_path: Path) -> None:
+    game, times = (SAMPLES / "mangohud/game.csv").read_text(), (SAMPLES / "intel-measure/rt.csv").read_text()
+    kernels = (SAMPLES / "rocprof-stats/results.stats.csv").read_text()
+    rows = game.splitlines()
+    other = [line.replace("16.", "17.") for line in rows]
+    for text, said in (
+        ("\n".join([*rows, *other[other.index(rows[2]) :], ""]), "repeats the header"),
+        (kernels.replace("sgemm_", "sgemm\n_"), "has a line break in it"),
+        (times.replace("812.500", "81.250"), "time 81.25 is not 15,600 ticks"),
+    ):
+        path = tmp_path / "damaged.csv"
+        path.write_text(text)
+        assert any(said in q.message for q in reader.read(str(path)).quality), said
+    assert not any(q.check == "far-off" for q in reader.read(str(SAMPLES / "intel-measure/rt.csv")).quality)

@@ -210,6 +210,31 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
+class Ticks:
+    """Two readings of a clock, and the time between them: of one clock in all rows, unless they add up several spans."""
+
+    start: Heads
+    end: Heads
+    time: Heads
+
+    @property
+    def columns(self) -> tuple[Heads, ...]:
+        """Start, end and time."""
+        return self.start, self.end, self.time
+
+    def against(self, rows: Rows, blocks: Sequence[Block]) -> dict[int, str]:
+        """Line -> why, of rows whose time is of another clock than that of three of four rows."""
+        spans = {n: (e.value - s.value, t) for n, row in rows.items() if (s := _get(row, self.start)) and (e := _get(row, self.end)) and (t := _get(row, self.time))}  # fmt: skip
+        tick = median([t.value / span for span, t in spans.values() if span > 0] or [0.0])
+        bad = {
+            line: f"time {t.value:,.6g} is not {span:,.0f} ticks of {tick:.6g}"
+            for line, (span, t) in spans.items()
+            if abs(t.value - span * tick) > 2 * t.half + tick + SLACK * t.value
+        }
+        return bad if 4 * len(bad) <= len(spans) else {}
+
+
+@dataclass(frozen=True, slots=True)
 class References:
     """A column of numbers, each row its own, and one that points to them; `none` points to no row."""
 

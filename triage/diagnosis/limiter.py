@@ -59,18 +59,9 @@ _COMPUTE = ("unit.math", "unit.issue")
 # phones export no share of peak: there a unit's own limiter decides, or the time in which it worked or held work up.
 # Only high ones count: units of a tiler alternate between vertices and fragments, so low ones do not mean waiting.
 _TILER_CORES = ("alu.limiter", "integer.limiter", "complex.limiter", "unit.shading", "pipe.xu", "varying.busy")
-_TILER_MEMORY = (
-    "texture_sample.limiter",
-    "texture_write.limiter",
-    "buffer_read.limiter",
-    "buffer_write.limiter",
-    "threadgroup_memory.limiter",
-    "llc.limiter",
-    "mmu.limiter",
-    "texture_pipe.busy",
-    "load_store.busy",
-    "texture_pipe.stalled",
-    "vram.stalled",
+_TILER_MEMORY = tuple(
+    "texture_sample.limiter texture_write.limiter buffer_read.limiter buffer_write.limiter threadgroup_memory.limiter "
+    "llc.limiter mmu.limiter texture_pipe.busy load_store.busy texture_pipe.stalled vram.stalled".split()
 )
 # Without either: shares of the time in which a stage held the others up, or threads stood still.
 _HELD = (

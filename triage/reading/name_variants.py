@@ -71,11 +71,12 @@ def nameless(table: Table, kernels: bool) -> list[Quality]:
     return [Quality("no-name", text, first)]
 
 
-def unclosed(table: Table) -> list[Quality]:
-    """A remark on the first name with a quote that nothing closes; names of C++ have two of them."""
-    names = [] if table.trace is not None else table.names.tolist()
-    odd = next((n for n in map(str, names) if '"' in n and n.count('"') % 2), "")
-    return [Quality("name-spelling", f"{odd[:60]!r} has a quote that nothing closes")] if odd else []
+def broken(table: Table) -> list[Quality]:
+    """A remark on the first name with a line break, or a quote that nothing closes; names of C++ have two of them."""
+    names = [] if table.trace is not None and len(table) > MAX_TRACED else table.names.tolist()
+    odd = next((n for n in map(str, names) if "\n" in n or ('"' in n and n.count('"') % 2)), "")
+    what = "a line break in it" if "\n" in odd else "a quote that nothing closes"
+    return [Quality("name-spelling", f"{odd[:60]!r} has {what}")] if odd else []
 
 
 def unite(table: Table) -> list[Quality]:

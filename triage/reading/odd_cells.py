@@ -13,6 +13,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import EllipsisType
 
 import numpy as np
 
@@ -65,12 +66,13 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
     lacks: Collection[str] = getattr(module, "MAY_LACK", ())
     declared = lacks if isinstance(lacks, dict) else dict.fromkeys(lacks, "")
     decimals: Collection[str] = getattr(module, "DECIMALS", ())
-    together: Collection[str] = getattr(module, "TOGETHER", ())
+    together: Collection[str | EllipsisType] = getattr(module, "TOGETHER", ())
     for block in blocks:
         # a column is empty in rows in which another one is filled, where the export has that one
         may_lack = [h for h, other in declared.items() if not other or other in block.head]
         columns = list(zip(*block.rows, strict=True))
-        found = _cells(block, columns, _known(table, n, block), may_lack, "E+" in table.files[n].head_text)
+        known, exponents = _known(table, n, block), "E+" in table.files[n].head_text
+        found = _cells(block, columns, known, may_lack, exponents, getattr(module, "FAR", ()))
         digits = ((block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block, columns, decimals))
         for line, check, what in (
             *found,
@@ -79,6 +81,7 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
             *_twice(block),
             *_jump(block, columns),
             *_sum(block),
+            *_again(block, table.files[n].head_lines),
         ):
             yield line, check, f"line {line}{name}{what}"
         yield from _heads(block)
@@ -98,11 +101,12 @@ def _known(table: Table, n: int, block: Block) -> dict[int, list[float]]:
 
 
 def _cells(
-    block: Block, columns: Sequence[Column], known: dict[int, list[float]], may_lack: Collection[str], exponents: bool
-) -> Iterator[_Found]:
+    block: Block, columns: Sequence[Column], known: dict[int, list[float]], may_lack: Collection[str], exponents: bool, apart: Collection[str]
+) -> Iterator[_Found]:  # fmt: skip
     """Cells that depart from their column, alone in their row.
 
     Of a row that departs in several nothing was lost: it is of another kind, as a copy among launches, or of another size.
+    apart: columns whose figures may lie far from each other.
     """
     gaps: dict[int, list[int]] = {}
     texts: list[Column] = []
@@ -151,6 +155,7 @@ def _cells(
             if title and title not in may_lack:
                 yield from _text(block, title, column, most)
     yield from _gaps(block, gaps)
+    figures = {at: f for at, f in figures.items() if block.title(at) not in apart}
     for i, what in far_off.find(block, figures, sparse, texts):
         yield block.lines[i], "far-off", what
 
@@ -197,12 +202,14 @@ def _gaps(block: Block, gaps: dict[int, list[int]]) -> Iterator[_Found]:
             yield block.lines[i], "empty-cell", f": {block.title(columns[0])[:60]!r} is empty{others}"
 
 
-def _apart(block: Block, columns: Sequence[Column], together: Collection[str]) -> Iterator[_Found]:
-    """The first row in which a tool that fills some columns together left one of them empty."""
+def _apart(block: Block, columns: Sequence[Column], together: Collection[str | EllipsisType]) -> Iterator[_Found]:
+    """The first row in which a tool that fills some columns together left one of them empty; `...`: and counters behind them."""
     at = [k for k in range(len(columns)) if block.title(k) in together] if together else []
+    if at and ... in together:
+        at += [k for k in range(at[-1] + 1, len(columns)) if block.title(k) and " " not in block.title(k)]
     for line, cells in zip(block.lines, zip(*(columns[k] for k in at), strict=True), strict=False):
         empty = [k for k, c in zip(at, cells, strict=True) if c in BLANK]
-        if 0 < len(empty) < len(at):
+        if 0 < len(empty) < len(at) and not (... in together and at[0] in empty):
             filled = next(k for k in at if k not in empty)
             yield line, "empty-cell", f": {block.title(empty[0])!r} is empty, {block.title(filled)!r} is not"
             return
@@ -269,7 +276,8 @@ def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
             continue
         steps = [(i, int(b) - int(a)) for i, (a, b) in enumerate(itertools.pairwise(column), 1) if a != b]
         others = [i for i, step in steps if step != 1]
-        if len(steps) > STEPS and len(others) == 1 and (i := others[0]) and int(column[i]) > int(column[i - 1]):
+        i = others[0] if len(steps) > STEPS and len(others) == 1 else 0
+        if i and (int(column[i]) > int(column[i - 1]) or column[i] == column[0]):  # or another export begins
             what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: rows may be missing"
             yield block.lines[i], "odd-cell", what
             return
@@ -281,6 +289,15 @@ def _numbered(block: Block, again: int) -> bool:
     return any(len(set(column)) == len(rows) for column in zip(*rows, strict=True))
 
 
+def _again(block: Block, text: Sequence[str]) -> Iterator[_Found]:
+    """The line above the first row, once more right below a row: another export stands behind the first."""
+    above = text[block.lines[0] - 2] if block.head and 1 < block.lines[0] <= len(text) + 1 else ""
+    for line in block.lines[:-1] if above and block.head[0] in above and above in text[block.lines[0] :] else ():
+        if text[line : line + 1] == [above]:
+            yield line + 1, "repeated-rows", " repeats the header: rows of several exports are read as one"
+            return
+
+
 def _heads(block: Block) -> Iterator[_Found]:
     """Columns that have lost their name, or got an invisible one: their cells have found no reader.
 
@@ -290,7 +307,7 @@ def _heads(block: Block) -> Iterator[_Found]:
     if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
         return
     for at, title in enumerate(titles):
-        if title.isascii() and title and title[0] not in "CSU":
+        if title.isascii() and title and title[0] not in "CSU" and "\n" not in title:
             continue
         lost = _NAMELESS.fullmatch(title) is not None
         first = next((row[at] for row in block.rows if at < len(row) and row[at] not in BLANK), "")
@@ -300,7 +317,7 @@ def _heads(block: Block) -> Iterator[_Found]:
         if lost and first:
             message = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
             yield 0, "lost-header", message
-        elif title != title.translate(name_variants.INVISIBLE) or title.startswith(MARK):
+        elif title != title.translate(name_variants.INVISIBLE) or title.startswith(MARK) or "\n" in title:
             yield 0, "lost-header", f"the name of column {at + 1}, {title[:60]!r}, holds an invisible character"
     if len(counters := [t for t in titles if "__" in t]) >= SORTED:
         falls = [a for a, b in itertools.pairwise(counters) if a > b]

@@ -14,23 +14,8 @@ FACTS = {
     # what ran the program: advice is chosen by it, rules never are
     "framework": ("pytorch", "xla", "vllm", "sglang"),
     # triton to cupy: what a kernel was written in, by its name or its source lines; rules never are chosen by it
-    "api": (
-        "cuda",
-        "hip",
-        "sycl",
-        "opencl",
-        "triton",
-        "numba",
-        "julia",
-        "kokkos",
-        "directives",
-        "taichi",
-        "cupy",
-        "d3d11",
-        "d3d12",
-        "vulkan",
-        "opengl",
-        "metal",
+    "api": tuple(
+        "cuda hip sycl opencl triton numba julia kokkos directives taichi cupy d3d11 d3d12 vulkan opengl metal".split()
     ),
 }
 SINCE = "since"  # first architecture that has it: sm_80, gfx90a

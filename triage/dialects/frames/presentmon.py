@@ -29,34 +29,13 @@ REDUNDANT = (
     Sum(("gputime", "msgputime"), (("gpubusy", "msgpubusy"), ("gpuwait", "msgpuwait"))),
 )
 # NA where nothing was clicked, nothing of that kind was instrumented, or no frame was displayed (PresentMon, README-CaptureApplication.md)
-MAY_LACK = frozenset(
-    f"{prefix}{name}"
-    for prefix in ("", "Ms")
-    for name in (
-        "ClickToPhotonLatency",
-        "AllInputToPhotonLatency",
-        "InstrumentedLatency",
-        "FlipDelay",
-        "AnimationError",
-        "AnimationTime",
-    )
-)
+_LACKING = "ClickToPhotonLatency AllInputToPhotonLatency InstrumentedLatency FlipDelay AnimationError AnimationTime"
+MAY_LACK = frozenset(prefix + name for prefix in ("", "Ms") for name in _LACKING.split())
 # times of 2.x, printed with four decimals (PresentMon, CsvOutput.cpp)
-DECIMALS = frozenset(
-    f"{prefix}{name}"
-    for prefix in ("", "Ms")
-    for name in (
-        "CPUBusy",
-        "CPUWait",
-        "GPULatency",
-        "GPUTime",
-        "GPUBusy",
-        "GPUWait",
-        "VideoBusy",
-        "DisplayLatency",
-        "DisplayedTime",
-    )
-)
+_TIMES = "CPUBusy CPUWait GPULatency GPUTime GPUBusy GPUWait VideoBusy DisplayLatency DisplayedTime"
+DECIMALS = frozenset(prefix + name for prefix in ("", "Ms") for name in _TIMES.split())
+# NA where no frame was displayed (the same file)
+TOGETHER = ("DisplayLatency", "DisplayedTime", "MsDisplayLatency", "MsDisplayedTime")
 TELLS = {"work": "graphics"}
 TITLE = "PresentMon frame timing"
 CAPTURE = """\

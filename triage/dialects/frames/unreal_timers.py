@@ -41,7 +41,7 @@ REDUNDANT = (
     Ordered((("excl",), ("incl",))),
 )
 _NEEDED = ("Name", "Count", "Incl")
-_GROUP_RE = re.compile(r"(GPU\d*(?: ?- ?\w+)?|.{1,60}?Queue \d+)/(.+)", re.IGNORECASE)
+_GROUP_RE = re.compile(r"(GPU\d*(?: ?- ?\w+)?|.{1,60}?Queue \d+)/(.+)", re.IGNORECASE | re.DOTALL)
 # timers of the engine's CPU threads: ticks, tasks, waits, functions
 _CPU_RE = re.compile(
     r"^(?:CPU|GameThread|Game Thread|Render ?Thread|RHI ?Thread|RHIThread|.*Worker.*|Background.*)/|^(?:GameThread|RenderThread|RHIThread)$"

@@ -13,6 +13,8 @@ from triage.ground.errors import NotTriageable
 
 NAME = "pix-tool"
 REDUNDANT = (References(("queueid",), ("parent",), "-1"),)
+# of an event that was timed, with counters of the GPU; those of D3D have blanks in their names and may be empty
+TOGETHER = ("EOP Start Time (ns)", "EOP to EOP Duration (ns)", ...)
 SIGN = ("global", "pixtool", "winpix", ".wpix", "microsoft", "save-event-list")
 TELLS = {"work": "graphics", "api": "d3d12"}
 TITLE = "PIX event list from pixtool"

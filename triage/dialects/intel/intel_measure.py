@@ -8,6 +8,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
+from triage.capture.redundancy import Ticks
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
@@ -17,6 +18,9 @@ from triage.ground.phrasing import plural
 NAME = "intel-measure"
 SIGN = ("draw_start", "draw start", "drawstart")
 DECIMALS = ("idle_us", "time_us")  # three of them (Mesa, src/intel/common/intel_measure.c)
+FAR = ("idle_us",)  # of the first event: all time before it (the same file)
+# of one event; a row of a batch or a frame adds up several (the same file)
+REDUNDANT = (Ticks(("drawstart",), ("drawend",), ("timeus",)),)
 TELLS = {"work": "graphics", "vendor": "intel"}
 TITLE = "Mesa INTEL_MEASURE"
 CAPTURE = """\

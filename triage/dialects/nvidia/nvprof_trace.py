@@ -19,17 +19,9 @@ from triage.schema import normal
 
 NAME = "nvprof-trace"
 SIGN = ("grid",)
-TOGETHER = (
-    "Grid X",
-    "Grid Y",
-    "Grid Z",
-    "Block X",
-    "Block Y",
-    "Block Z",
-    "Registers Per Thread",
-    "Static SMem",
-    "Dynamic SMem",
-)  # of kernels
+# of kernels
+_LAUNCHED = tuple(f"{of} {axis}" for of in ("Grid", "Block") for axis in "XYZ")
+TOGETHER = (*_LAUNCHED, "Registers Per Thread", "Static SMem", "Dynamic SMem")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, GPU trace (one record per launch)"
 CAPTURE = nvprof.CAPTURE
