@@ -126,7 +126,6 @@ def _of(part: Values, *rest: Values) -> Values:
 
 _EXCESS = ("global_access.excess_sectors", "global_access.sectors_l2", "global_access.sectors_l2_ideal")
 _BYTES = ("vram.bytes_read", "vram.bytes_written")
-_GLOBAL_ATOMICS = ("atomics.requests", "atomics.red_requests")
 _FAR = ("l2.sysmem_misses", "l2.peer_misses", "l2.device_misses")
 
 
@@ -178,11 +177,6 @@ DERIVATIONS = (
         ask=("local.sectors", "global_load.sectors", "global_store.sectors"),
     ),
     # L2
-    Derivation(
-        "atomics.per_warp", "(global atomics + reductions) / warps launched",
-        lambda atomics, reductions, warps, groups, each: over(either(atomics, reductions), first(warps, groups * each)),
-        optional=(*_GLOBAL_ATOMICS, "sm.warps_launched", "launch.grid_size", "launch.group_warps"), ask=_GLOBAL_ATOMICS,
-    ),
     Derivation(
         "atomics.l2_sectors", "sectors of arithmetic atomics + of compare-and-swap", np.add,
         ("atomics.l2_alu_sectors", "atomics.l2_cas_sectors"),

@@ -9,7 +9,6 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks, Names, Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
-from triage.derive.launch_shape import boost_clock
 from triage.ground.columns import is_column
 from triage.ground.stalls import STALLS
 
@@ -152,12 +151,6 @@ def _issued(
     return first(each, *(np.minimum(x, 1.0) for x in (over(elapsed, active), over(warps, cycles), rate, most)))
 
 
-def _at_least(view: View) -> Values:
-    clock = first(view["sm.frequency"], boost_clock(view))
-    slots = _SCHEDULERS * view["device.sm_count"] * clock * view["gpu.time"] * 1e-9
-    return np.where(view["device.capability"] == 6.0, np.nan, over(view["inst.executed"], slots))
-
-
 def _at_most(view: View) -> Values:
     """Issue slots that can be used where full warp slots take turns, each as long as the listed stall cycles say."""
     listed = _total(view, "stall_cycles")
@@ -206,11 +199,6 @@ DERIVATIONS = (
         _issued,
         optional=("warp.issued_per_scheduler", "sm.issue_per_elapsed", "sm.active", "warp.active_per_scheduler", "warp.cycles_per_issue", "sm.ipc_issued", "sm.ipc_active", "device.capability", "warp.eligible"),
         ask=("sm.issue_per_elapsed", "sm.active"),
-    ),
-    Derivation(
-        "sm.issue_at_least",
-        "instructions executed / (4 schedulers x SMs x time x SM clock, the boost clock where it was not measured)", _at_least,
-        ("inst.executed", "gpu.time", "device.sm_count"), ("sm.frequency",), whole=True, ask=("inst.executed",),
     ),
     Derivation(
         "sm.issue_at_most", "warp slots per scheduler / (1 + stall cycles per issue that were listed)", _at_most,
