@@ -52,7 +52,8 @@ def make_check(
         # a choice between metrics is as traceable as the one it took
         source = next(o for o in inputs if o.metric == chosen)
     else:
-        source = Origin(name, value, unit, formula=_formula(lookup, name), inputs=inputs)
+        formula = lookup.view.once(("formula of", rule.id, lookup.method, name), lambda: _formula(lookup, name))
+        source = Origin(name, value, unit, formula=formula, inputs=inputs)
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
@@ -77,15 +78,16 @@ def make_check(
     )
 
 
-def _formula(lookup: Lookup, name: str, inside: bool = False) -> str:
+def _formula(lookup: Lookup, name: str, outside: tuple[str, ...] = ()) -> str:
     """A formula over metrics and numbers alone: names of the rule's own give way to what they stand for."""
     rule = lookup.rule
     if name in rule.thresholds:
         return as_written(rule.threshold(name, lookup.method), rule.thresholds[name].unit)
     text = rule.let[name].text if name in rule.let else name
-    text = _OWN_NAME.sub(lambda m: m[0] if m[0] in (name, "or") else _formula(lookup, m[0], True), text)
+    kept = ("or", name, *outside)
+    text = _OWN_NAME.sub(lambda m: m[0] if m[0] in kept else _formula(lookup, m[0], (name, *outside)), text)
     text = _CHOICE.sub(lambda m: _choice(m[1].split(", "), lookup.view), text)
-    return f"({text})" if inside and " " in text and not _CALL.fullmatch(text) else text
+    return f"({text})" if outside and " " in text and not _CALL.fullmatch(text) else text
 
 
 def _choice(choices: Sequence[str], view: View) -> str:

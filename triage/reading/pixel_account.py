@@ -65,9 +65,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     )
     screen = leaf & (drawn >= FULL * draws) & few
     each = np.where(screen, drawn / draws, np.nan)
-    whole = _largest(
-        np.where([bool(_OWN_SIZE_RE.search(str(n)[:MAX_NAME_CHARS])) for n in capture.names], np.nan, each)
-    )
+    whole = _largest(capture, each)
     laid = capture.facts.get("range.depth_laid", np.zeros(view.size))
     out = []
     for p in found:
@@ -155,10 +153,14 @@ def _named_size(name: str) -> float | None:
     return float(int(sizes[-1][0]) * int(sizes[-1][1])) if sizes else None
 
 
-def _largest(sizes: Floats) -> float | None:
-    """The largest size: of a frame's full-screen work that of its picture, while chains of blurs and mips repeat smaller ones."""
-    known = sizes[np.isfinite(sizes)]
-    return float(known.max()) if len(known) else None
+def _largest(capture: Capture, sizes: Floats) -> float | None:
+    """The largest size: of a frame's full-screen work that of its picture, while chains of blurs and mips repeat smaller ones.
+
+    Passes that by their names often have a size of their own tell nothing of the picture's.
+    """
+    rows = np.flatnonzero(np.isfinite(sizes))
+    known = [sizes[i] for i in rows.tolist() if not _OWN_SIZE_RE.search(str(capture.names[i])[:MAX_NAME_CHARS])]
+    return float(max(known)) if known else None
 
 
 def _commonest(sizes: Floats) -> float | None:
