@@ -37,7 +37,6 @@ OTHERS = {
 ELSEWHERE = {
     ("slow-texture-path", "half"): "twice the half rate of trilinear 3D fetches, rounded up",
     ("tiny-dispatches", "idle_floor"): "the second revision's floor for geometry, under both revisions",
-    ("issue-limited-sm", "same"): "one point: how closely two figures must agree",
 }
 FIGURES = {round(n.of(r), 4) for n in NUMBERS.values() for r in REVISIONS} - {0.01, 0.02, 0.1}
 SPELLED = re.compile(r"\b(60|70|80|90|95) ?%|\b10 points")

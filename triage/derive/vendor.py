@@ -52,7 +52,7 @@ _BESIDE = (
     *("stall.lg_throttle", "stall.mio_throttle", "stall.tex_throttle", "stall.math_pipe_throttle"),
     *("stall.short_scoreboard", "stall.not_selected", "launch_stall."),
 )
-SEVERAL = 3  # of these, beside no other vendor's counters: a table may have borrowed one or two words
+SEVERAL = 3  # of these beside sizes of launches: a frame's table may have borrowed NVIDIA's words, one of kernels has its counters
 # GPUs of phones and Macs, of which no limits are known here: how their names begin, and counters that no other vendor's tool has
 _TILERS = (
     (
@@ -104,13 +104,13 @@ def vendor_of(capture: Capture) -> str:
     if not rest and first:
         return first
     strangers = any(votes[vendor] for vendor in OWN)
-    return "nvidia" if not strangers and _waits_in_an_sm(capture) else ""
+    return "nvidia" if not strangers and _launched_by_cuda(capture) else ""
 
 
-def _waits_in_an_sm(capture: Capture) -> bool:
-    """Does a table that no tool signed tell several reasons to wait that only NVIDIA's SMs have?"""
+def _launched_by_cuda(capture: Capture) -> bool:
+    """Does a table of launches, which no tool signed, tell several reasons to wait that only NVIDIA's SMs have?"""
     reasons = {m.partition(".")[2] for m in capture.facts if m.replace("_cycles", "").startswith(_BESIDE)}
-    return len(reasons) >= SEVERAL
+    return len(reasons) >= SEVERAL and "launch.block_size" in capture.facts and not of_a_frame(capture)
 
 
 def tiler_of(capture: Capture) -> str:
@@ -149,12 +149,6 @@ def drawing_counted(capture: Capture) -> bool:
     if any(m.startswith(_DRAWN) for m in capture.facts):
         return True
     return any(bool((capture.facts[m] > STILL).any()) for m in _DRAWING if m in capture.facts)
-
-
-def counts_drawn(capture: Capture) -> bool:
-    """True where draws, pixels, primitives or their shaders were counted, so that excess work shows."""
-    counts = ("pixels.", "prims.", "vertices.", "invocations.")
-    return any((m == "draw.count" or m.startswith(counts)) and bool((v > 0).any()) for m, v in capture.facts.items())
 
 
 def drawn(view: View) -> bool:

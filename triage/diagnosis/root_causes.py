@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
-from triage.derive.vendor import counts_drawn
 from triage.diagnosis.minor_passes import pass_shares
 from triage.ground.limiters import CLASSES, SURENESS
 from triage.inference.rule_context import setting
+from triage.reading.pass_tree import counts_draws
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import LIMIT
 
@@ -93,7 +93,7 @@ class CauseIndex:
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
         work = setting(view).get("work")
-        of_frame = work == "graphics" or (work is None and counts_drawn(view.capture))
+        of_frame = work == "graphics" or (work is None and counts_draws(view.capture))
         table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])
