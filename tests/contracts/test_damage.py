@@ -145,7 +145,7 @@ def test_a_name_of_several_lines_stays_one_row(tmp_path: Path) -> None:
     path.write_text('name,gpu.time [ms],l2.hit_rate [%]\n"a\nb, c\nd",1,50\n"e\nf",2,60\ng,3,70\n')
     capture = reader.read(str(path))
     assert len(capture) == 3
-    assert not capture.quality
+    assert [q.check for q in capture.quality] == ["name-spelling"]
 
 
 @pytest.mark.parametrize("times", [2, 3])
