@@ -107,10 +107,10 @@ def _implied_fill(
     """L1's share of peak where the page's figures leave only its way from L2 to make it; else missing.
 
     The busiest link is as busy as L1, no stage of L1 that counts as access is, most sectors miss, and neither video memory
-    nor L2 nor the load/store pipe makes that figure.
+    nor L2 nor the load/store pipe makes that figure. L2 sends what arrives: an idle one fills nothing.
     """
-    others = highest(access, vram, l2, lsu)
-    leads = (np.abs(link - l1) <= BEYOND) & (l1 > others + BEYOND) & ~np.isnan(access) & (hits < MAX_UNKNOWN_SHARE)
+    alone = (l1 > highest(access, vram, l2, lsu) + BEYOND) & ~np.isnan(access) & ~(l2 < BEYOND)
+    leads = alone & (np.abs(link - l1) <= BEYOND) & (hits < MAX_UNKNOWN_SHARE)
     return np.where(leads, l1, np.nan)
 
 
