@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.arrays import Facts
+from triage.capture.timeline import collectives
 from triage.capture.timeline.spans import union
 from triage.capture.trace_nouns import COPY, Message, Trace
-from triage.ground.kernel_names import is_collective
 from triage.ground.units import show
 
 MIN_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 this takes a millisecond, far above what a start takes
@@ -56,7 +56,8 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
 def _alone(trace: Trace, rows: list[int]) -> list[int]:
     """ns of each of some collectives with no computation beside it on its device."""
     ops, out = trace.operations, []
-    computing = (ops.kind != COPY) & ~np.array([is_collective(n) for n in trace.names], dtype=bool)[ops.name]
+    computing = ops.kind != COPY
+    computing[collectives.kernels(trace)] = False
     beside = {}
     for device in np.unique(ops.device[rows]).tolist():
         mine = np.flatnonzero(computing & (ops.device == device))

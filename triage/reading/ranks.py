@@ -15,8 +15,8 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.capture.capture import Capture, Quality
-from triage.capture.trace_nouns import KERNEL, RankShare, Trace
-from triage.ground.kernel_names import is_collective
+from triage.capture.timeline import collectives
+from triage.capture.trace_nouns import RankShare, Trace
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 
@@ -69,10 +69,7 @@ def _label(capture: Capture, number: int) -> str:
 def _collectives(trace: Trace) -> dict[tuple[str, str], Indices]:
     """(kernel, group of ranks) -> ns of each launch, in order."""
     ops = trace.operations
-    talking = np.array([is_collective(n) for n in trace.names], dtype=bool)
-    rows = np.flatnonzero((ops.kind == KERNEL) & talking[ops.name]) if talking.any() else np.zeros(0, dtype=np.int64)
-    rows = rows[np.argsort(ops.start[rows], kind="stable")]
     out: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for row in rows.tolist():
+    for row in collectives.kernels(trace).tolist():
         out[trace.names[int(ops.name[row])], trace.groups.get(row, "")].append(int(ops.end[row] - ops.start[row]))
     return {key: np.array(ns, dtype=np.int64) for key, ns in out.items()}

@@ -24,14 +24,19 @@ MIN_LIKE = 5
 MAX_LATE_SHARE = 0.25
 
 
-def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> None:
-    """Fill in collective_ns, wait_ns and what took far longer than its like from `steady` on, of every device."""
+def kernels(trace: Trace) -> Indices:
+    """Rows of the kernels of collectives, in the order of their starts."""
     ops = trace.operations
     wanted = np.array([is_collective(n) for n in trace.names], dtype=bool)
     rows = np.flatnonzero((ops.kind == KERNEL) & wanted[ops.name]) if wanted.any() else np.zeros(0, dtype=np.int64)
+    return rows[np.argsort(ops.start[rows], kind="stable")]
+
+
+def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> None:
+    """Fill in collective_ns, wait_ns and what took far longer than its like from `steady` on, of every device."""
+    ops, rows = trace.operations, kernels(trace)
     if not len(rows):
         return
-    rows = rows[np.argsort(ops.start[rows], kind="stable")]
     number = {key: i for i, (key, _) in enumerate(trace.devices)}
     length = ops.end - ops.start
     for d in devices:

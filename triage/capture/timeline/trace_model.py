@@ -86,9 +86,9 @@ def build(trace: Trace) -> Timeline:
 
 def _steady(ops: Operations) -> int:
     """When steady work begins: with the first operation, or after a start that is long and holds few."""
-    starts = np.sort(ops.start)
-    begun, first, end = int(starts[int(START_WORK * len(starts))]), int(starts[0]), int(ops.end.max())
-    return begun if len(starts) >= FEW and begun - first >= START_SPAN * (end - first) else first
+    tenth = int(START_WORK * len(ops))
+    begun, first, end = int(np.partition(ops.start, tenth)[tenth]), int(ops.start.min()), int(ops.end.max())
+    return begun if len(ops) >= FEW and begun - first >= START_SPAN * (end - first) else first
 
 
 def _busy_from(start: int, end: int, found: list[Union]) -> float:

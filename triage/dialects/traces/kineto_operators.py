@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices
+from triage.capture.timeline.spans import union
 from triage.capture.trace_nouns import LAUNCH, PASSES, Calls, Operations, Operator
 from triage.dialects.traces import kineto, operator_work
 from triage.dialects.traces.kineto import Columns
@@ -19,11 +20,11 @@ _LOOKS = (8, 9, 10, 13)  # columns of work: name, bytes, way and launch shape
 
 
 def spans(columns: Columns, calls: Calls, ops: Operations) -> tuple[Indices, Indices] | None:
-    """Starts and ends of the operators on threads that start work, in order; None without any."""
+    """Starts and ends of the time in operators on threads that start work, in order; None without any."""
     start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
     rows = np.isin(kineto.threads(columns, columns.operators), calls.thread[ops.call[ops.call >= 0]])
-    order = np.argsort(start[rows], kind="stable")
-    return (start[rows][order], end[rows][order]) if rows.any() else None
+    inside = union(start[rows], end[rows])  # of operators within operators little is left: each device asks again
+    return (inside.start, inside.end) if rows.any() else None
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
