@@ -260,8 +260,7 @@ class _Workload:
         text = self.mark(name, str(e["source"].get("formula", "")))
         if e["op"] == "is":
             return f"{text}: {'yes' if e['value'] else 'no'}"
-        limit = phrases.number(e["threshold"], e["unit"]).replace(".0 ", " ")
-        return f"{text} {phrases.number(e['value'], e['unit'])} {e['op']} {limit}"
+        return f"{text} {phrases.number(e['value'], e['unit'])} {e['op']} {phrases.limit(e)}"
 
     def against(self) -> Iterator[str]:
         """Causes by the number that excludes them: near misses, look-alikes of the root cause and others."""

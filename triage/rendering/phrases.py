@@ -206,8 +206,12 @@ def check(e: EvidenceEntry) -> str:
     name = label(e["metric"])
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
-    limit = number(e["threshold"], e["unit"]).replace(".0 ", " ")  # with the digits its author wrote
-    return comparison(name, number(e["value"], e["unit"]), e["op"], limit)
+    return comparison(name, number(e["value"], e["unit"]), e["op"], limit(e))
+
+
+def limit(e: EvidenceEntry) -> str:
+    """What a comparison's value is held against, with the digits its author wrote."""
+    return number(e["threshold"], e["unit"]).replace(".0 ", " ")
 
 
 def source(o: SourceEntry, most: int = 2) -> str:
