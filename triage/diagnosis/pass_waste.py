@@ -17,7 +17,7 @@ from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import CALL
-from triage.reading.pixel_account import column
+from triage.reading.pixel_account import QUAD, column
 
 SAMPLES_RE = re.compile(
     r"(?<![A-Za-z0-9])(?:(2|4|8|16) ?[x×] ?MS(?:AA)?|MS(?:AA)? ?[x×]?[ :=_-]?(2|4|8|16)[x×]?)(?![A-Za-z0-9])",
@@ -33,7 +33,6 @@ _STAGE_RE = re.compile(r"(?:GMEM )?(?:Load|Store) ?(?:Colou?r|Depth)\w*(?:/Stenc
 _KEPT_RE = re.compile(r"(?:GMEM )?Store ?Colou?r", re.IGNORECASE)  # what the next pass or the screen reads
 MAX_RUNS = 3  # per frame: more are levels, cascades or batches
 ALIKE = 0.05  # heuristic: by how much the times of one pass drawn twice differ
-QUAD = 4  # pixels
 MANY = 10_000  # heuristic: primitives from which equal counts of two passes are no coincidence
 # passes that draw the scene for another eye than the camera's, and how often they may draw all of its geometry
 _VIEWS = (
