@@ -84,7 +84,27 @@ def test_a_dialect_is_known_by_its_name_alone() -> None:
     assert dialects.named("unreal") is dialects.named("ncu_raw") is dialects.named("") is None
 
 
-def test_signs_are_words_in_lower_case() -> None:
+def test_signs_are_words_in_lower_case_or_bytes() -> None:
     signs = {e.name: e.sign for e in registry.bundled().values() if e.sign is not None}
     assert len(signs) > 30
-    assert [name for name, sign in signs.items() if [w for w in sign if not w or w != w.lower()]] == []
+    assert {name for name, sign in signs.items() if isinstance(sign, bytes)} == {"ncu-rep", "nsys-sqlite", "rocpd"}
+    words = {name: sign for name, sign in signs.items() if not isinstance(sign, bytes)}
+    assert [name for name, sign in words.items() if not sign or [w for w in sign if not w or w != w.lower()]] == []
+
+
+def test_a_database_imports_no_reader_of_reports_and_a_report_none_of_databases() -> None:
+    code = """
+import sys
+from triage import dialects
+from triage.capture.source import Source
+for path in sys.argv[1:]:
+    print(dialects.pick(Source(path))[0].NAME, "triage.dialects.amd.rocprofv3.rocpd" in sys.modules)
+"""
+    files = [
+        "sample_captures/ncu-rep/transpose.ncu-rep",
+        str(next((ROOT / "sample_captures/nsys-sqlite").glob("*.sqlite"))),
+    ]
+    said = subprocess.run(
+        [sys.executable, "-c", code, *files], capture_output=True, text=True, cwd=ROOT, check=True
+    ).stdout
+    assert said.split() == ["ncu-rep", "False", "nsys-sqlite", "True"]

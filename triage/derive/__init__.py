@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Hashable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from triage.devices import Device
 from triage.ground.columns import anywhere, is_column
 
 T = TypeVar("T")
+_DIGITS = str.maketrans("123456789", "000000000")
 
 __all__ = ["Derivation", "View", "absent", "derivations", "leaves"]
 
@@ -125,6 +126,20 @@ class View(Kept):
         """Which of these workloads hold no other."""
         leaf: Masks = self.whole.once("leaf", lambda: self.capture.leaf)[self.rows]
         return leaf
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the workloads."""
+        names: list[str] = self.capture.names[self.rows].tolist()
+        return names
+
+    @cached_property
+    def alike(self) -> tuple[list[str], set[str]]:
+        """The names with 0 for every digit, and which there are: of a million launches a few kinds are looked at."""
+        names = self.names
+        lines = "\n".join(names).translate(_DIGITS).split("\n")
+        alike = lines if len(lines) == len(names) else [n.translate(_DIGITS) for n in names]  # a name holds a line end
+        return alike, set(alike)
 
     def _load(self, metric: str) -> Values:
         exported = self.capture.facts.get(metric)

@@ -71,16 +71,11 @@ def _doubles(name: str) -> float:
     return float(not words & set(_SINGLE))
 
 
-def _names(view: View) -> list[str]:
-    """Names of the workloads, [] where none states an array."""
-    names = view.capture.names[view.rows].tolist()
-    return names if any("*" in n for n in names) else []
-
-
 def _by_name(view: View, of: Callable[[str], float]) -> Values:
-    names = view.once("names that state arrays", lambda: _names(view))
-    each = {n: of(n) for n in set(names)}
-    return np.array([each[n] for n in names]) if names else np.nan
+    if not any("*" in kind for kind in view.alike[1]):  # no name states an array
+        return np.nan
+    each = {n: of(n) for n in set(view.names)}
+    return np.array([each[n] for n in view.names])
 
 
 def _bytes(view: View, read_only: bool | None = None) -> Values:

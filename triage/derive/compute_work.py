@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +37,8 @@ _NEEDLES = {
     _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
     COLLECTIVE: ("ccl", "shmem", "cross_device_reduce", "all_reduce"),
 }
+MAX_ASKED = 1_000  # names that are asked for their owner one by one: the patterns without digits cost 10 ms
 _DIGIT_RE = re.compile(r"\\d|\d")  # one, in either pattern
-_DIGITS = str.maketrans("123456789", "000000000")
 _LETTER = {"fp32": "f", "fp64": "d"}
 
 
@@ -145,39 +145,27 @@ def _owned(view: View, test: Callable[[Owner], bool]) -> Values:
 
 def _owners(view: View) -> list[tuple[int, Owner]]:
     """The workloads whose names have an owner, by position."""
-    names = view.capture.names[view.rows].tolist()
-    alike = _lines("\n".join(names).translate(_DIGITS), names, lambda name: name.translate(_DIGITS))
-    owned = {text for text in set(alike) if may_have_owner(text)}
-    rows = [i for i, text in enumerate(alike) if text in owned] if owned else []
-    return [(i, owner) for i in rows if (owner := owner_of(names[i])) is not None]
+    rows: Iterable[int] = range(view.size)
+    if view.size > MAX_ASKED:
+        alike, kinds = view.alike
+        owned = {text for text in kinds if may_have_owner(text)}
+        rows = [i for i, text in enumerate(alike) if text in owned] if owned else []
+    return [(i, owner) for i in rows if (owner := owner_of(view.names[i])) is not None]
 
 
 def _named(view: View, pattern: re.Pattern[str]) -> Values:
     """1 where a name holds the pattern, else 0."""
-    names = view.capture.names[view.rows].tolist()
     # a pattern over a million different names takes longer than all conditions: most texts hold none of its words
-    text = _plain("\n".join(names))
-    needles = [n for n in _NEEDLES[pattern] if n in text]
-    if not needles:
-        return np.zeros(view.size)
-    lines = _lines(text, names, _plain)
-    loose = re.compile(_DIGIT_RE.sub("0", pattern.pattern), pattern.flags)  # what a match is in plain text
-    alike = {line for line in set(lines) if loose.search(line)}
-    rows = [i for i, line in enumerate(lines) if line in alike] if alike else []
+    (alike, kinds), names, out = view.alike, view.names, np.zeros(view.size)
+    text = "\n".join(kinds).lower()
+    if not any(n in text for n in _NEEDLES[pattern]):
+        return out
+    loose = re.compile(_DIGIT_RE.sub("0", pattern.pattern), pattern.flags)  # what a match is without digits
+    may = {kind for kind in kinds if loose.search(kind.lower())}
+    rows = [i for i, kind in enumerate(alike) if kind in may] if may else []
     found = {name: pattern.search(name[:2000]) is not None for name in {names[i] for i in rows}}
-    out = np.zeros(view.size)
     out[rows] = [found[names[i]] for i in rows]  # kernels are few and launches many: each name is searched once
     return out
-
-
-def _lines(text: str, names: list[str], plain: Callable[[str], str]) -> list[str]:
-    """What names are in plain text; text: all of them at once, a line each."""
-    lines = text.split("\n")
-    return lines if len(lines) == len(names) else list(map(plain, names))  # a name holds a line end
-
-
-def _plain(text: str) -> str:
-    return text.lower().translate(_DIGITS)
 
 
 # A pipe has two figures, cycles busy and instructions issued, each against its own peak. Which one comes near its peak

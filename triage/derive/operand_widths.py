@@ -36,11 +36,9 @@ def operand_bytes(name: str) -> float:
 
 
 def _widths(view: View) -> Values:
-    names = view.capture.names[view.rows].tolist()
-    text = "\n".join(names)
-    if "_align" not in text and "_ldg" not in text:
+    if not any("_align" in kind or "_ldg" in kind for kind in view.alike[1]):
         return np.nan
-    return np.array([operand_bytes(n) for n in names])
+    return np.array([operand_bytes(n) for n in view.names])
 
 
 DERIVATIONS = (

@@ -6,10 +6,13 @@ Bytes are a floor, so a share of the roof is a floor too for what waits for memo
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from triage.capture.trace_nouns import Operator
 from triage.derive.work_model import GOOD_PRODUCT
-from triage.devices import Peaks
+
+if TYPE_CHECKING:
+    from triage.capture.trace_nouns import Operator
+    from triage.devices import Peaks
 
 # NVIDIA, Matrix Multiplication Background User's Guide: below half of the peak something is wrong beside the product
 SLOW_PRODUCT = 0.5

@@ -122,7 +122,7 @@ class CauseIndex:
         A suspect goes before a fix only where its likely saving is three times as large, or more.
         """
         rivals = {
-            cause: self.may_lead(row, shares=table.shares)
+            cause: np.flatnonzero(self.may_lead(row, shares=table.shares))
             for cause, row in table.rows.items()
             if not self.verdict[cause]
         }
@@ -144,22 +144,17 @@ class CauseIndex:
             enough &= row.likely[at] * shares[at] >= np.where(suspect, MIN_FRAME_SHARE[True], MIN_FRAME_SHARE[False])
         return row.root(at) & enough
 
-    def _best(self, table: CauseTable, rivals: Mapping[int, Masks], size: int, suspect: bool) -> Leaders:
+    def _best(self, table: CauseTable, rivals: Mapping[int, Indices], size: int, suspect: bool) -> Leaders:
         """The best root of each workload among the fixes, or among the suspects. rivals: where each cause may lead."""
-        out = Leaders.none(size)
-        best = np.zeros(size)
+        out, best = Leaders.none(size), np.zeros(size)
         for cause, may_lead in rivals.items():
             row = table.rows[cause]
-            rival = may_lead & (self.is_suspect[row.rule] == suspect)
-            if not rival.any():  # most causes have rules of one kind
-                continue
-            score = np.where(rival, row.likely * row.sure, 0.0)
-            level = (score == best) & (best > 0) & (row.bound > out.bound)
-            out.put_where(
-                (score > best) | level,
-                Leaders(np.full(size, cause, np.int16), row.rule.astype(np.int64), row.low, row.likely, row.bound),
-            )
-            best = np.where(out.cause == cause, score, best)
+            at = may_lead[self.is_suspect[row.rule[may_lead]] == suspect]
+            score, now = row.likely[at] * row.sure[at], best[at]
+            better = (score > now) | ((score == now) & (now > 0) & (row.bound[at] > out.bound[at]))
+            at = at[better]
+            best[at], out.cause[at], out.rule[at] = score[better], cause, row.rule[at]
+            out.low[at], out.likely[at], out.bound[at] = row.low[at], row.likely[at], row.bound[at]
         return out
 
 

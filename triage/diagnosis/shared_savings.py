@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from triage.capture.trace_nouns import DeviceTimeline
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex
+
+if TYPE_CHECKING:
+    from triage.capture.trace_nouns import DeviceTimeline
 
 SEVERAL = 2  # waits; before the first one the capture does not know what the device did
 

@@ -10,9 +10,10 @@ and optionally TELLS, the facts that all its exports share (work, vendor, api, f
 what a row of them is called, and `collect(metrics) -> str`: the exact command or menu path that collects metrics.
 `names` and `collect` may take `arch`, where the counters differ by generation of the GPU.
 
-SIGN, optional: words in lower case of which at least one stands in the head of every text file that it recognises, ()
-if it recognises no text; with it FOLDERS = True if it recognises folders. Only then is a dialect asked, and a bundled
-one imported: here both are read as text, each one literal on one line. Files that are no text are shown to all.
+SIGN, optional: words in lower case of which at least one stands in the head of every text file that it recognises, or
+the bytes with which each of its files begins; with it FOLDERS = True if it recognises folders. Only then is a dialect
+asked, and a bundled one imported: here both are read as text, each one literal on one line. Files that are no text are
+shown to all without such bytes.
 
 To add one, put a module into any folder below this one; nothing else lists it. Folders are named after who writes the
 exports; a dialect lies beside what it alone uses, `tables/` holds what all share. Dialects from outside this package:

@@ -64,8 +64,8 @@ def _rounds() -> Iterator[list[Entry]]:
     """Dialects in the order in which they are asked: of binary files, of texts, of tables of no tool with installed ones."""
     tools = dict(registry.listed())
     custom = tools.pop(CUSTOM)
-    yield [e for e in tools.values() if e.sign == ()]
-    yield [e for e in tools.values() if e.sign != ()]
+    yield [e for e in tools.values() if isinstance(e.sign, bytes)]
+    yield [e for e in tools.values() if not isinstance(e.sign, bytes)]
     yield [custom, *registry.installed().values()]
 
 
@@ -85,8 +85,14 @@ def candidates(source: Source, entries: Iterable[Entry]) -> Iterator[Dialect]:
     """The dialects whose declaration does not rule a source out."""
     text = _plain_text(source)
     for e in entries:
-        if e.folders if source.is_folder else text is None or e.sign is None or any(word in text for word in e.sign):
+        if e.folders if source.is_folder else _may_be_of(source, text, e.sign):
             yield e.load()
+
+
+def _may_be_of(source: Source, text: str | None, sign: tuple[str, ...] | bytes | None) -> bool:
+    if isinstance(sign, bytes):
+        return source.head.startswith(sign)
+    return text is None or sign is None or any(word in text for word in sign)
 
 
 def _plain_text(source: Source) -> str | None:

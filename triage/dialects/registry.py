@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     """A dialect that need not be imported yet. sign: None without SIGN. folders: True if it may recognise folders."""
 
     name: str
-    sign: tuple[str, ...] | None
+    sign: tuple[str, ...] | bytes | None
     folders: bool
     load: Callable[[], Dialect]
 

@@ -52,8 +52,9 @@ def _interface(dialect: Dialect) -> Iterator[str]:
         if not getattr(dialect, text).strip():
             yield f"{text} is empty"
     sign = getattr(dialect, "SIGN", ())
-    if not isinstance(sign, tuple) or any(not re.fullmatch(r"[^A-Z0-9,]+", str(word)) for word in sign):
-        yield f"SIGN {sign!r}: expected a tuple of words in lower case, without digits and commas"
+    words = isinstance(sign, tuple) and all(re.fullmatch(r"[^A-Z0-9,]+", str(word)) for word in sign)
+    if not words and not (isinstance(sign, bytes) and sign):
+        yield f"SIGN {sign!r}: expected a tuple of words in lower case, without digits and commas, or bytes"
     names = dialect.names()
     for metric, headers in names.items():
         if not schema.known(metric):

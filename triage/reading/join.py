@@ -18,7 +18,7 @@ from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
 from triage.ground.phrasing import first_of, plural
 from triage.ground.units import show
-from triage.reading import ranks, reader
+from triage.reading import reader
 
 _SHAPE = ("launch.grid_size", "launch.block_size")
 _TIMES = ("gpu.time", "frame.calls")  # the trace knows better
@@ -34,7 +34,10 @@ def joined(captures: Sequence[Capture], marker: str = "") -> list[Capture]:
     That is the only trace; without one the first of several passes of one program. Traces of several ranks know of
     each other. marker: what the captures were cut down to.
     """
-    ranks.enter(captures)
+    if any(c.timeline is not None for c in captures):
+        from triage.reading import ranks  # only traces need it
+
+        ranks.enter(captures)
     base = _base(captures)
     if base is None:
         return list(captures)

@@ -7,15 +7,17 @@ marker covers add up to the frame.
 from __future__ import annotations
 
 import bisect
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from triage import schema
 from triage.capture.arrays import PANDAS_FREE_UP_TO, Floats, Indices, Masks, Names, numbered
 from triage.capture.capture import DEEPEST, SEP, Table
-from triage.capture.trace_nouns import Trace
 from triage.ground.errors import BadCapture
+
+if TYPE_CHECKING:
+    from triage.capture.trace_nouns import Trace
 
 Members: TypeAlias = tuple[Indices, Indices]  # table rows by workload, and where each workload's begin in them (CSR)
 

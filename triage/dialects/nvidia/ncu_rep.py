@@ -9,7 +9,7 @@ from triage.dialects.nvidia import ncu_names
 from triage.dialects.nvidia.report import container
 
 NAME = "ncu-rep"
-SIGN = ()
+SIGN = b"NVR"
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute report (.ncu-rep, .ncu-repz)"
 CAPTURE = """\

@@ -17,7 +17,7 @@ from triage.ground.errors import CaptureError, NotTriageable
 from triage.ground.phrasing import plural
 
 NAME = "nsys-sqlite"
-SIGN = ()
+SIGN = b"SQLite format 3"
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, SQLite export (timeline of devices and host)"
 CAPTURE = """\

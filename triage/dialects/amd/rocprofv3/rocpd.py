@@ -18,7 +18,7 @@ from triage.dialects.tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 
 NAME = "rocpd"
-SIGN = ()
+SIGN = b"SQLite format 3"
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
 TITLE = "AMD rocprofv3, rocpd database (timeline of devices and host)"
 CAPTURE = """\
