@@ -250,8 +250,10 @@ def _parts(header: str) -> Iterator[Reading]:
         )
     parts += [(part, "by the words in and around brackets", "") for part in _around_brackets(header)]
     names = vocabulary.pairs("units") | vocabulary.pairs("among_units")
+    stated = header_words.split(header)[1] if parts else ""
     for part, why, beside in parts:
         words, unit = header_words.split(part)
+        unit = unit or stated  # `Depth test (ms)`: brackets that hold the unit explain nothing, and a time is no share
         metric = _meaning(words, unit, part) or (names.get(next(iter(words)), "") if len(words) == 1 else "")
         if metric and _fits(metric, unit, header):
             yield Reading(metric, unit or _each(header, metric), why, beside=beside)
