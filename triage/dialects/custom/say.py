@@ -276,7 +276,8 @@ def _meaning(words: Words, unit: str, header: str) -> str:
     """The metric of some words, with and then without those that say nothing more; "" for none."""
     if words in vocabulary.never():
         return ""
-    if metric := _exactly(words, unit, header):
+    counted = words | {"byte"} if unit and "byte" in header.lower() else words  # `GTI Read Bytes`: a unit that is also a word
+    if metric := _exactly(words, unit, header) or _exactly(counted, unit, header):
         return metric
     if unit and words <= vocabulary.word_set("times") and _fits("gpu.time", unit, header):
         return "gpu.time"
