@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from triage import schema
 from triage.ground import csv_rows
 
-METRICS: dict[str, str] = dict(csv_rows.rows(__file__, "gpa_names.csv"))
+_NAMES: dict[str, str] = dict(csv_rows.rows(__file__, "gpa_names.csv"))
+METRICS = {counter: metric for counter, metric in _NAMES.items() if metric}
+PER_THREAD = frozenset(_NAMES) - METRICS.keys()  # averages per thread, which words would take for the sums of a launch
 # any two of these tell AMD's plug-in; one alone might be anybody's
 _MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
 
