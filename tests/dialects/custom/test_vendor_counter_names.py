@@ -19,7 +19,7 @@ ILL = {
     "depth of field": ("l1-locality", {"us": 1203, "VALU busy %": 23, "LDS busy %": 4, "L0 hit %": 25, "L2 hit %": 88, "DRAM %": 28, "wave occupancy %": 74}),
     "reflections": ("ray-traversal", {"GPUTime (ms)": 2.3, "GPUBusy": 99, "CSThreads": 2073600, "CSVALUBusy": 23, "CSVALUUtilization": 88, "MemUnitBusy": 56, "MemUnitStalled": 12, "L2CacheHit": 72, "RayBoxTests": 306892800, "RayTriTests": 64281600}),
     # Intel, metrics discovery
-    "fire": ("crop-bound", {"GPU Duration, us": 2750, "EU Active, %": 29, "EU Stall, %": 58, "EU Idle, %": 13, "EU Thread Occupancy, %": 78, "Samples Written": 31000000, "PS Output Available, %": 91, "GTI Read Bytes": 46000000}),
+    "fire": ("crop-bound", {"GPU Duration (us)": 2750, "EU Active %": 29, "EU Stall %": 58, "EU Idle %": 13, "EU Thread Occupancy %": 78, "Samples Written": 31000000, "PS Output Available %": 91, "GTI Read Bytes": 46000000}),
     "leaves": ("late-depth", {"GPU Duration (us)": 1681, "EU Active %": 67, "EU Stall %": 29, "EU Idle %": 4, "Rasterized Pixels": 6735102, "Pixels Failing Post PS Tests": 4002017}),
     "march": ("memory-latency", {"GPU Duration (us)": 1580, "XVE Active %": 26, "XVE Stall %": 71, "XVE Idle %": 3, "XVE Threads Occupancy %": 79, "Sampler Busy %": 39, "Sampler Bottleneck %": 3, "L3 Hit %": 81, "GPU Memory Bandwidth Utilization %": 34}),
     # Arm, Streamline

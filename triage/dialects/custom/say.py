@@ -109,14 +109,12 @@ def _header(
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
     named, counter = by_name(text), ""
-    if not counted.get(wide_table.split_unit(text)[0], "read"):
-        return Header(
-            place, text, NOTHING, (Reading(why="an average per thread"),), reading=Reading(why="an average per thread")
-        )
+    bare, unit = wide_table.split_unit(text)
+    if counted.get(bare) == "":
+        return Header(place, text, options=(Reading(why="an average per thread"),))
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
         counter = stage[1]
         named = by_name(counter)
-    bare, unit = wide_table.split_unit(text)
     if not named.metric and (metric := counted.get(bare, "")):
         named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
         return Header(place, text, named, (named,), staged=bool(counter))
