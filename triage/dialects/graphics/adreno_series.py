@@ -171,6 +171,11 @@ def _surfaces(source: Source) -> Table | None:
         rows.append((number, name, "", float(m[6]) * 1e6, pixels, "compute" if m[1] == "Compute" else "geometry"))
         for stage, ms in _STAGE_RE.findall(m[7] or ""):
             value = _number(ms)
+            # of a target without colour, a shadow map, depth is the result; preemption is the compositor's work
+            stage = {
+                "Preempt": "Preempt (compositor)",
+                "StoreDepthStencil": "Result (StoreDepthStencil)" if "color 0bit" in m[5] else stage,
+            }.get(stage, stage)
             if value is not None:
                 rows.append(
                     (
