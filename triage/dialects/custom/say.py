@@ -91,11 +91,7 @@ class Header:
 def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]) -> list[Header]:
     """Headers with all that they may mean. taken: columns about the rows. mapping: header -> metric, by the user."""
     mapped = {schema.normal(header): metric for header, metric in mapping.items()}
-    counted = (
-        gpa_names.METRICS | dict.fromkeys(gpa_names.PER_THREAD, "")
-        if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts)
-        else {}
-    )
+    counted = gpa_names.NAMES if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
     beside = {schema.normal(text) for text in texts}
     return [_header(i, text, mapped, counted, beside) for i, text in enumerate(texts) if text and i not in taken]
 
@@ -282,9 +278,8 @@ def _meaning(words: Words, unit: str, header: str) -> str:
     """The metric of some words, with and then without those that say nothing more; "" for none."""
     if words in vocabulary.never():
         return ""
-    counted = (
-        words | {"byte"} if unit and "byte" in header.lower() else words
-    )  # `GTI Read Bytes`: a unit that is also a word
+    # `GTI Read Bytes`: a unit that is also a word
+    counted = words | {"byte"} if unit and "byte" in header.lower() else words
     if metric := _exactly(words, unit, header) or _exactly(counted, unit, header):
         return metric
     if unit and words <= vocabulary.word_set("times") and _fits("gpu.time", unit, header):

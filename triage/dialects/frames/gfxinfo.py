@@ -66,10 +66,7 @@ def read(source: Source, options: Options) -> Table:
     if not cells and (summary := _summary(source)):
         return _of_summary(source, label, *summary)
     if not cells:
-        raise NotTriageable(
-            f"{source.path}: Android gfxinfo summary without frames",
-            _FRAMESTATS,
-        )
+        raise NotTriageable(f"{source.path}: Android gfxinfo summary without frames", _FRAMESTATS)
     table = frame_logs.table(NAME, source, label, _SPEC, cells, lines)
     table.notes.append("a frame's time runs from its vsync to its completion: frames overlap, the rate may be higher")
     return table

@@ -136,11 +136,9 @@ def _frames(names: Names, calls: Floats, others: Floats) -> float:
     about as often as one of them decide.
     """
     known = np.isfinite(calls) & (calls >= 1)
-    own = [
-        c for n, c, k in zip(names, calls, known, strict=True) if k and _FRAME_RE.fullmatch(str(n).rpartition("/")[2])
-    ]
-    if own:
-        return float(own[0])
+    own = [bool(_FRAME_RE.fullmatch(str(n).rpartition("/")[2])) for n in names[known]]
+    if any(own):
+        return float(calls[known][own.index(True)])
     counts = calls[known].astype(np.int64).tolist()
     if not counts:
         return 1.0
@@ -172,15 +170,9 @@ def _spikes(names: Names, longest: Floats, median: Floats) -> list[Quality]:
     with np.errstate(all="ignore"):
         excess = np.where((median > 0) & (longest > 2 * median), longest - median, 0.0)
     order = np.argsort(-excess, kind="stable")[:MAX_NAMED]
-    return [
-        Quality(
-            "spike",
-            f"{str(names[i])[:60]}: longest call {longest[i] * 1e3:.3g} ms, median {median[i] * 1e3:.3g} ms",
-            int(i),
-        )
-        for i in order
-        if excess[i] > 0
-    ]
+    text = "{:.60}: longest call {:.3g} ms, median {:.3g} ms"
+    chosen = order[excess[order] > 0].tolist()
+    return [Quality("spike", text.format(str(names[i]), longest[i] * 1e3, median[i] * 1e3), i) for i in chosen]
 
 
 def names() -> dict[str, list[str]]:

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from triage import schema
 from triage.ground import csv_rows
 
-_NAMES: dict[str, str] = dict(csv_rows.rows(__file__, "gpa_names.csv"))
-METRICS = {counter: metric for counter, metric in _NAMES.items() if metric}
-PER_THREAD = frozenset(_NAMES) - METRICS.keys()  # averages per thread, which words would take for the sums of a launch
+NAMES: dict[str, str] = dict(csv_rows.rows(__file__, "gpa_names.csv"))
+METRICS = {counter: metric for counter, metric in NAMES.items() if metric}  # others are averages per thread, no sums
 # any two of these tell AMD's plug-in; one alone might be anybody's
 _MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
 
