@@ -108,10 +108,8 @@ def _of_summary(
         mean, longest = sum(ms * n for ms, n in gpu) / count, max(ms for ms, n in gpu if n)
         slow = sum(ms > 2 * longest for ms in times)
         verdict = f": not what makes {plural(slow, 'frame')} take more than {2 * longest} ms" if slow else ""
-        table.remark(
-            "gpu-histogram",
-            f"the GPU takes {mean:.1f} ms per frame on average, {longest} ms at most{verdict} (GPU HISTOGRAM)",
-        )
+        text = f"the GPU takes {mean:.1f} ms per frame on average, {longest} ms at most{verdict} (GPU HISTOGRAM)"
+        table.remark("gpu-histogram", text)
     total = int(m[1]) if (m := _TOTAL_RE.search(source.head_text)) else len(times)
     if m := _JANK_RE.search(source.head_text):
         table.remark("janky-frames", f"Android counts {plural(int(m[1]), 'janky frame')} of {total:,} ({m[2]} %)")

@@ -102,9 +102,8 @@ def read(source: Source, options: Options) -> Table:
         table.remark("other-queue", text)
     if "v-sync enabled" in source.head_text:
         table.remark("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
-    table.notes.append(
-        f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below"
-    )
+    dumps = plural(log.count, "dump")
+    table.notes.append(f"Unreal ProfileGPU: {dumps} of one frame each; times include the events below")
     return table
 
 

@@ -74,10 +74,8 @@ def read(source: Source, options: Options) -> Table:
     twins = np.zeros(len(names), dtype=bool) if stated else _twins(names, gpu, wide.numbers[excl])
     gpu &= ~twins
     if not gpu.any():
-        raise NotTriageable(
-            f"{source.path}: CPU timers of Unreal Insights, no GPU work",
-            "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*",
-        )
+        instead = "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*"
+        raise NotTriageable(f"{source.path}: CPU timers of Unreal Insights, no GPU work", instead)
     rows = np.flatnonzero(gpu)
     kept = wide.only(rows)
     shown = np.array([m[2] if (m := _GROUP_RE.fullmatch(str(n))) else n for n in names[rows]], dtype=object)
@@ -87,9 +85,8 @@ def read(source: Source, options: Options) -> Table:
     own = table.raw[headers[excl]] = kept.column(excl, "s", 1e9)
     if not stated:
         mixed = "CPU timers are among them" if (~gpu).any() else "no column or name says which timers are the GPU's"
-        table.remark(
-            "gpu-timers", f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*", doubt=True
-        )
+        text = f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*"
+        table.remark("gpu-timers", text, doubt=True)
     formula = f"{headers[excl]} / {frames:,.0f} frames" if frames > 1 else headers[excl]
     table.columns["gpu.time"] = Column(own.values / frames, headers[excl], formula=formula, inputs=(headers[excl],))
     runs = np.round(calls / frames)

@@ -184,9 +184,8 @@ def _surfaces(source: Source) -> Table | None:
     if np.isfinite(sizes := np.array([r[4] for r in rows])).any():
         table.columns["target.pixels"] = Column(sizes, "", formula="width x height on the line")
     table.collectable = frozenset()
-    table.notes.append(
-        "surfaces of a render stage trace; the rest of a surface's time is other processes' or waiting (Preempt)"
-    )
+    rest = "the rest of a surface's time is other processes' or waiting (Preempt)"
+    table.notes.append(f"surfaces of a render stage trace; {rest}")
     return table
 
 
