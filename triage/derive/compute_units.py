@@ -121,7 +121,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "eu.stall_barrier", "stalled - active, where SLM moves eight times the bytes of L3 between barriers", _barriers,
-        ("eu.stall", "eu.active", "slm.bytes_read", "slm.bytes_written", "l3.lookups", "shader.barriers", "invocations.cs"), ask=("eu.stall_barrier",),
+        ("eu.stall", "eu.active", "slm.bytes_read", "slm.bytes_written", "l3.lookups", "shader.barriers", "invocations.cs"),
     ),
     Derivation(
         "eu.stall_top", "the largest of the stall reasons", highest, optional=tuple(f"eu.stall_{r}" for r in _REASONS),
