@@ -133,7 +133,9 @@ class Sum(_OfOneRow):
         whole = sum(f.value for f in parts)
         if abs(whole - total.value) <= total.half + sum(f.half for f in parts) + self.room * abs(total.value):
             return ""
-        return f"{' + '.join(f'{f.value:,.10g}' for f in parts)} is not {total.value:,.10g}"
+        shown = " + ".join(f"{f.value:,.10g}" for f in parts)
+        named = [next(head for head in heads if head in row) for heads in self.columns]
+        return f"{shown} is not {total.value:,.10g} ({' + '.join(named[1:])}, {named[0]})"
 
 
 @dataclass(frozen=True, slots=True)

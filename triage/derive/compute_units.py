@@ -80,9 +80,20 @@ def _slm_conflicts(conflicts: Values, accesses: Values, read: Values, written: V
     return np.minimum(over(conflicts, first(accesses, moved)), 1.0)
 
 
+def _barriers(
+    stall: Values, active: Values, read: Values, written: Values, lookups: Values, *barriers: Values
+) -> Values:
+    """Stalls that nothing but barriers explains: threads pass several, and hardly ask L3 beside what SLM moves."""
+    messages, threads = barriers
+    alone = (messages * WIDEST >= SEVERAL * threads) & (read + written >= APART * LINE * lookups)
+    return np.where(alone, np.maximum(stall - active, 0.0), np.nan)
+
+
 _REASONS = ("sbid", "sendwr", "aluwr", "barrier", "control", "instfetch", "pipestall", "other")
 FEWEST_SLOTS = 8  # wave slots of a SIMD on Polaris, CDNA 2 and 3; all others have 10, 16 or 20 (devices/amd_limits.csv)
 LINE = 64.0  # bytes of a request to SLM and L3 (Intel)
+WIDEST = 32  # threads that one instruction serves, and one barrier message stands for, at most
+SEVERAL, APART = 4, 8  # heuristics: messages per WIDEST threads, times the bytes of L3 in SLM
 DERIVATIONS = (
     Derivation(
         "sm.throughput",
@@ -107,6 +118,10 @@ DERIVATIONS = (
         _conflict_time,
         optional=("lds.bank_conflict_stall", "lds.bank_conflict_rate", "lds.busy", "lds.conflicts_per_access", "lds.throughput"),
         ask=("lds.bank_conflict_stall",),
+    ),
+    Derivation(
+        "eu.stall_barrier", "stalled - active, where SLM moves eight times the bytes of L3 between barriers", _barriers,
+        ("eu.stall", "eu.active", "slm.bytes_read", "slm.bytes_written", "l3.lookups", "shader.barriers", "invocations.cs"),
     ),
     Derivation(
         "eu.stall_top", "the largest of the stall reasons", highest, optional=tuple(f"eu.stall_{r}" for r in _REASONS),

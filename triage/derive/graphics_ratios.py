@@ -162,5 +162,6 @@ DERIVATIONS = (
         _worst,
         optional=(*(f"launch_stall.{stage}_{r}" for r in _REASONS for stage in _STAGES), "launch_stall.register_allocation"),
     ),
+    Derivation("ray.tests", "box tests + triangle tests", _sum, ("ray.box_tests",), ("ray.triangle_tests",)),
     Derivation("ray.stalls", "stalled on the core + stalled on its queue", _sum, ("stall.rtcore",), ("stall.rtcore_throttle",)),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from triage import schema
 from triage.capture.arrays import Values
 from triage.capture.capture import Capture
 from triage.derive._arrays import full
@@ -99,6 +100,8 @@ def vendor_of(capture: Capture) -> str:
         return capture.device.vendor
     if vendor := capture.input.tells.get("vendor", ""):
         return vendor
+    if any(schema.perfworks(c.header) for c in capture.table.columns.values()):
+        return "nvidia"
     votes = {vendor: sum(m.startswith(own) for m in capture.facts) for vendor, own in (*OWN.items(), ("", _BESIDE))}
     first, *rest = (vendor for vendor, n in votes.items() if n == max(votes.values()))
     if not rest and first:

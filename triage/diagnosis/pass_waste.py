@@ -25,7 +25,7 @@ SAMPLES_RE = re.compile(
 )
 _RESOLVE_RE = re.compile(
     r"(?:vkCmd|ID3D\w{1,40}::)?Resolve(?:Image|Subresource)\w*|\b(?:msaa|multi-?sampl\w{0,8})[ _:-]{0,3}(?:colou?r|depth)?[ _:-]{0,3}resolve"
-    r"|\bresolve[ _:-]{0,3}(?:msaa|multi-?sampl)",
+    r"|\bresolve[ _:.-]{0,3}(?:msaa|multi-?sampl|\w{0,8}?[248]x(?![A-Za-z0-9]))|(?<![A-Za-z0-9])[248]x[ _:.-]{0,3}(?:colou?r|depth|hdr)?[ _:.-]{0,3}resolve",
     re.IGNORECASE,
 )
 # stages of a tiler's surface, as ovrgpuprofiler and AGI name them

@@ -100,8 +100,8 @@ def _tree(capture: Capture, own: Floats) -> _Node:
             nodes[path] = chain
         chain = nodes[path]
         node = chain[-1]
-        # a draw or dispatch has no name of its own: it belongs to the marker it stands in
-        if not (leaf and (capture.table.leaf_time or CALL.match(name))):
+        # a draw or dispatch has no name of its own: it belongs to the marker it stands in, where it stands in one
+        if not (leaf and ((capture.table.leaf_time and path) or CALL.match(name))):
             node = node.child(name, i)
             chain = [*chain, node]
             node.marker = i

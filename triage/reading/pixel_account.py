@@ -103,7 +103,10 @@ def enter(capture: Capture) -> None:
         return
     single = [p for p in capture.passes if len(p.rows) == 1 and not p.rest]
     # draws without a marker have no pass; one that covers its target several times is known all the same
-    loose = [i for p in capture.passes if p.rest for i in p.rows.tolist() if capture.leaf[i]][:MAX_LOOSE]
+    rest = np.concatenate(
+        [p.rows for p in capture.passes if p.rest] or [np.arange(0 if capture.passes else len(capture))]
+    )
+    loose = rest[capture.leaf[rest]][:MAX_LOOSE].tolist()
     single += [Pass((str(capture.names[i]),), np.array([i]), float(capture.self_ns[i])) for i in loose]
     targets = np.full(len(capture), np.nan)
     for p, a in zip(single, accounts(capture, single, view), strict=True):

@@ -334,3 +334,16 @@ def test_rows_of_a_custom_table_are_called_what_they_are(tmp_path: Path, header:
     path = tmp_path / "own.csv"
     path.write_text(f"{header}\n{rows}")
     assert f" in {noun}" in run("diagnose", path, "-f", "markdown").stdout
+
+
+def test_no_column_in_a_unit_of_its_own_is_a_share() -> None:
+    """Of every way to call a share, with a unit of time or traffic behind it."""
+    shares = [
+        (" ".join(sorted(words)), unit)
+        for words, ids in vocabulary.metrics().items()
+        if any(schema.get(m).unit == "ratio" for m in ids)
+        for unit in ("(ms)", "[us]", "(GB/s)")
+    ]
+    texts = [f"{words} {unit}" for words, unit in shares]
+    used = agree(say(texts, (), {})).used
+    assert [h.text for metric, h in used.items() if schema.get(metric).unit == "ratio"] == []

@@ -17,7 +17,9 @@ ILL = {
     "lighting": ("fp32-bound", {"GPUTime (ms)": 2, "GPUBusy": 99, "PSVALUBusy": 0, "CSVALUBusy": 96, "MemUnitBusy": 32, "MemUnitStalled": 5, "L2CacheHit": 87}),
     "hair cards": ("late-depth", {"GPUTime": 2300000, "GPUBusy": 99, "PSBusy": 90, "TexUnitBusy": 35, "DepthStencilTestBusy": 60, "PreZSamplesPassing": 0, "PreZSamplesFailingZ": 0, "PostZSamplesPassing": 1200000, "PostZSamplesFailingZ": 13100000, "FetchSize": 138000000}),
     "depth of field": ("l1-locality", {"us": 1203, "VALU busy %": 23, "LDS busy %": 4, "L0 hit %": 25, "L2 hit %": 88, "DRAM %": 28, "wave occupancy %": 74}),
+    "reflections": ("ray-traversal", {"GPUTime (ms)": 2.3, "GPUBusy": 99, "CSThreads": 2073600, "CSVALUBusy": 23, "CSVALUUtilization": 88, "MemUnitBusy": 56, "MemUnitStalled": 12, "L2CacheHit": 72, "RayBoxTests": 306892800, "RayTriTests": 64281600}),
     # Intel, metrics discovery
+    "fire": ("crop-bound", {"GPU Duration (us)": 2750, "EU Active %": 29, "EU Stall %": 58, "EU Idle %": 13, "EU Thread Occupancy %": 78, "Samples Written": 31000000, "PS Output Available %": 91, "GTI Read Bytes": 46000000}),
     "leaves": ("late-depth", {"GPU Duration (us)": 1681, "EU Active %": 67, "EU Stall %": 29, "EU Idle %": 4, "Rasterized Pixels": 6735102, "Pixels Failing Post PS Tests": 4002017}),
     "march": ("memory-latency", {"GPU Duration (us)": 1580, "XVE Active %": 26, "XVE Stall %": 71, "XVE Idle %": 3, "XVE Threads Occupancy %": 79, "Sampler Busy %": 39, "Sampler Bottleneck %": 3, "L3 Hit %": 81, "GPU Memory Bandwidth Utilization %": 34}),
     # Arm, Streamline
@@ -71,6 +73,14 @@ def test_the_cause_comes_first(name: str, tmp_path: Path) -> None:
     assert not found["captures"][0]["unmapped"]
     assert found["todo"][0]["cause"] == cause
     assert found["workloads"][-1]["chain"][0] == cause
+
+
+def test_averages_per_thread_are_no_sums_of_a_launch(tmp_path: Path) -> None:
+    path = _frame(
+        tmp_path, "Event,GPUTime (ms),GPUBusy,CSBusy,CSVALUInsts,CSVFetchInsts,PSVALUInstCount", "A,2,99,98,3600,190,0"
+    )
+    table = api.read(path).table
+    assert table.unmapped == ["CSVALUInsts", "CSVFetchInsts", "PSVALUInstCount"] and "valu.insts" not in table.columns
 
 
 def test_a_share_of_misses_is_no_number_of_them(tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ def test_samples_of_mangohud_are_not_all_frames() -> None:
     assert "recorded frames" in _bound(table) and "stutter" not in _bound(table)
 
 
+@pytest.mark.parametrize(
+    ("load", "verdict"),
+    [(97, "probably GPU-bound"), (84, "which side sets the pace is open"), (20, "probably not GPU-bound")],
+)
+def test_a_sampled_load_is_not_gpu_time(load: int, verdict: str) -> None:
+    bound = _bound(read(f"fps,frametime,gpu_load,elapsed\n60,16.6,{load},1\n60,16.6,{load},16600001\n"))
+    assert f"GPU load {load}%, sampled by the driver: {verdict}" in bound
+
+
 def test_a_gpu_that_is_busy_for_longer_than_the_frames_is_remarked_on() -> None:
     row = "game.exe,1,0x1,{0},{1}\n"
     head = "Application,ProcessID,SwapChainAddress,MsBetweenPresents,MsGPUBusy\n"
@@ -88,7 +97,10 @@ def test_frameview_is_not_told_to_track_the_gpu() -> None:
     head = "Application,GPU,ProcessID,SwapChainAddress,MsBetweenPresents,MsRenderPresentLatency,GPU0Util(%)\n"
     table = read(head + "game.exe,NVIDIA GeForce RTX 4060,1,0x1,15.2,2.8,99\n" * 3)
     assert table.device == "NVIDIA GeForce RTX 4060"
-    assert any("FrameView has no GPU time per frame (load 99 %" in q.message for q in table.quality)
+    assert any(
+        "FrameView has no GPU time per frame (GPU load 99%, sampled by the driver: probably GPU-bound" in q.message
+        for q in table.quality
+    )
 
 
 def test_the_histogram_of_gfxinfo_is_read() -> None:
@@ -98,7 +110,11 @@ def test_the_histogram_of_gfxinfo_is_read() -> None:
     )
     assert len(table) == 6 and table.columns["present.median"].values[0] == 8e6
     assert any("5.5 ms per frame on average" in q.message for q in table.quality)
+    assert any("7 ms at most: not what makes 2 frames take more than 14 ms" in q.message for q in table.quality)
     assert any("1 janky frame of 6 (16.67 %)" in q.message for q in table.quality)
+    part = read("Total frames rendered: 9\nJanky frames: 1 (11.11%)\nHISTOGRAM: 5ms=0 8ms=4 20ms=1\n").quality
+    assert any("1 janky frame of 9 (11.11 %)" in q.message for q in part)
+    assert any("5 of the 9 frames" in q.message for q in part)
 
 
 def test_units_of_frame_times_follow_from_the_rest_of_the_row() -> None:

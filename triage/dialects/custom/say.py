@@ -91,7 +91,7 @@ class Header:
 def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]) -> list[Header]:
     """Headers with all that they may mean. taken: columns about the rows. mapping: header -> metric, by the user."""
     mapped = {schema.normal(header): metric for header, metric in mapping.items()}
-    counted = gpa_names.METRICS if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
+    counted = gpa_names.NAMES if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
     beside = {schema.normal(text) for text in texts}
     return [_header(i, text, mapped, counted, beside) for i, text in enumerate(texts) if text and i not in taken]
 
@@ -105,10 +105,12 @@ def _header(
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
     named, counter = by_name(text), ""
+    bare, unit = wide_table.split_unit(text)
+    if counted.get(bare) == "":
+        return Header(place, text, options=(Reading(why="an average per thread"),))
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
         counter = stage[1]
         named = by_name(counter)
-    bare, unit = wide_table.split_unit(text)
     if not named.metric and (metric := counted.get(bare, "")):
         named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
         return Header(place, text, named, (named,), staged=bool(counter))
@@ -250,8 +252,10 @@ def _parts(header: str) -> Iterator[Reading]:
         )
     parts += [(part, "by the words in and around brackets", "") for part in _around_brackets(header)]
     names = vocabulary.pairs("units") | vocabulary.pairs("among_units")
+    stated = header_words.split(header)[1] if parts else ""
     for part, why, beside in parts:
         words, unit = header_words.split(part)
+        unit = unit or stated  # `Depth test (ms)`: brackets that hold the unit explain nothing, and a time is no share
         metric = _meaning(words, unit, part) or (names.get(next(iter(words)), "") if len(words) == 1 else "")
         if metric and _fits(metric, unit, header):
             yield Reading(metric, unit or _each(header, metric), why, beside=beside)
@@ -274,7 +278,9 @@ def _meaning(words: Words, unit: str, header: str) -> str:
     """The metric of some words, with and then without those that say nothing more; "" for none."""
     if words in vocabulary.never():
         return ""
-    if metric := _exactly(words, unit, header):
+    # `GTI Read Bytes`: a unit that is also a word
+    counted = words | {"byte"} if unit and "byte" in header.lower() else words
+    if metric := _exactly(words, unit, header) or _exactly(counted, unit, header):
         return metric
     if unit and words <= vocabulary.word_set("times") and _fits("gpu.time", unit, header):
         return "gpu.time"

@@ -31,6 +31,7 @@ _HISTOGRAM_RE = re.compile(r"(GPU )?HISTOGRAM:(?: \d{1,6}ms=\d{1,9}){2}")
 _BIN_RE = re.compile(r"(\d{1,6})ms=(\d{1,9})")
 _JANK_RE = re.compile(r"Janky frames: (\d+) \(([\d.]+)%\)")
 MAX_FRAMES = 200_000  # of a histogram: an app that ran for an hour
+_TOTAL_RE = re.compile(r"Total frames rendered: (\d{1,9})")
 _PACKAGE_RE = re.compile(r"Graphics info for pid \d+ \[([^\]]{1,200})\]")
 # stages in ns as Android documents framestats: the frame, and what the GPU did of it
 _SPEC = (
@@ -65,10 +66,7 @@ def read(source: Source, options: Options) -> Table:
     if not cells and (summary := _summary(source)):
         return _of_summary(source, label, *summary)
     if not cells:
-        raise NotTriageable(
-            f"{source.path}: Android gfxinfo summary without frames",
-            _FRAMESTATS,
-        )
+        raise NotTriageable(f"{source.path}: Android gfxinfo summary without frames", _FRAMESTATS)
     table = frame_logs.table(NAME, source, label, _SPEC, cells, lines)
     table.notes.append("a frame's time runs from its vsync to its completion: frames overlap, the rate may be higher")
     return table
@@ -107,14 +105,16 @@ def _of_summary(
     table.columns["present.interval"] = Column(values, "HISTOGRAM", formula="bins of HISTOGRAM, ms")
     pacing.judge(table, np.ones(len(times), dtype=bool))
     if count := sum(n for _, n in gpu):
-        mean = sum(ms * n for ms, n in gpu) / count
-        table.remark(
-            "gpu-histogram",
-            f"the GPU takes {mean:.1f} ms per frame on average (GPU HISTOGRAM); which frames is not in the export",
-        )
+        mean, longest = sum(ms * n for ms, n in gpu) / count, max(ms for ms, n in gpu if n)
+        slow = sum(ms > 2 * longest for ms in times)
+        verdict = f": not what makes {plural(slow, 'frame')} take more than {2 * longest} ms" if slow else ""
+        text = f"the GPU takes {mean:.1f} ms per frame on average, {longest} ms at most{verdict} (GPU HISTOGRAM)"
+        table.remark("gpu-histogram", text)
+    total = int(m[1]) if (m := _TOTAL_RE.search(source.head_text)) else len(times)
     if m := _JANK_RE.search(source.head_text):
-        table.remark("janky-frames", f"Android counts {plural(int(m[1]), 'janky frame')} of {len(times):,} ({m[2]} %)")
-    table.remark("no-times", f"a histogram in ms, not frame by frame; {_FRAMESTATS}")
+        table.remark("janky-frames", f"Android counts {plural(int(m[1]), 'janky frame')} of {total:,} ({m[2]} %)")
+    counted = f" of {len(times):,} of the {total:,} frames" if total != len(times) else ""
+    table.remark("no-times", f"a histogram in ms{counted}, not frame by frame; {_FRAMESTATS}")
     return table
 
 

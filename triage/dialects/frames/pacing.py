@@ -87,7 +87,7 @@ def judge(table: Table, judged: Masks, who: Mapping[str, str] | None = None) -> 
             facts.setdefault(metric, np.full(len(table), np.nan))[rows] = value
         shares = [_of(table, f"present.{side}_share", rows) for side in ("gpu", "cpu")]
         gpu, cpu = (float(s[0]) if s is not None else np.nan for s in shares)
-        message = sentence(gpu, cpu, found, who or {})
+        message = sentence(gpu, cpu, found, who or {}) if gpu_busy is not None or np.isfinite(cpu) else load(gpu)
         even = describe(found, int(rows.sum()))
         name = str(distinct[code])[:60]
         if message or even:
@@ -123,6 +123,14 @@ def _share(table: Table, codes: Indices, judged: Masks, metric: str, part: str) 
     share = np.where(judged, np.minimum(shares, 1.0)[codes], np.nan)
     formula = f"sum of {part} / sum of present.interval over the frames"
     table.columns[metric] = Column(share, metric, formula=formula, inputs=(part, "present.interval"))
+
+
+def load(share: float) -> str:
+    """What a driver's load of the GPU says of the pace: it is sampled, and high too where the clock is low; "" if unknown."""
+    if not np.isfinite(share):
+        return ""
+    verdict = "probably GPU-bound" if share >= FULL else "probably not GPU-bound" if share < HALF else "which side sets the pace is open"  # fmt: skip
+    return f"GPU load {share:.0%}, sampled by the driver: {verdict}"
 
 
 def sentence(gpu: float, cpu: float, facts: Mapping[str, float], who: Mapping[str, str]) -> str:

@@ -153,12 +153,8 @@ def _say_untracked(table: Table, headers: list[str], plain: list[str], wide: wid
         table.remark("no-times", f"the GPU was not tracked, only the CPU's side is known; {_TRACK}")
         return
     util = next((i for i, h in enumerate(plain) if _UTIL.match(h)), -1)
-    load = wide.numbers.get(util)
-    text = (
-        f" (load {np.nanmean(load):.0f} %, sampled by the driver)"
-        if load is not None and np.isfinite(load).any()
-        else ""
-    )
+    loads = wide.numbers.get(util, np.zeros(0))
+    text = f" ({pacing.load(float(np.nanmean(loads)) / 100)})" if np.isfinite(loads).any() else ""
     table.remark("no-times", f"FrameView has no GPU time per frame{text}; {_TRACK}")
 
 

@@ -44,10 +44,8 @@ def read(source: Source, options: Options) -> Table:
     line, headers = wide_table.header(source)
     name, time, start = (wide_table.find(headers, h) for h in ("name", _TIME, _START))
     if time < 0:
-        raise NotTriageable(
-            f"{source.path}: CPU zones of Tracy, no GPU work",
-            "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv",
-        )
+        instead = "export the GPU zones: tracy-csvexport -g game.tracy > zones.csv"
+        raise NotTriageable(f"{source.path}: CPU zones of Tracy, no GPU work", instead)
     numeric = [c for c in (time, start) if c >= 0]
     wide = wide_table.read(source, line, headers, numeric, [name], decimal=options.decimal)
     length = wide.numbers[time]
@@ -64,9 +62,8 @@ def read(source: Source, options: Options) -> Table:
         if table.queues[1]:
             table.remark("several-queues", _CROSSED)
     figures = [length, *([wide.numbers[start]] if start >= 0 else [])]
-    wrong = np.flatnonzero(
-        np.logical_or.reduce([(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)])
-    )
+    beyond = [(f < 0) | (f > limit) for f, limit in zip(figures, _LIMITS, strict=False)]
+    wrong = np.flatnonzero(np.logical_or.reduce(beyond))
     if wrong.size:
         text = f"{plural(int(wrong.size), 'zone')} before the program's start, or longer than an hour"
         table.remark("impossible-value", text, int(wrong[0]))

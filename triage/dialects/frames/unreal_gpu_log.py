@@ -81,13 +81,10 @@ def read(source: Source, options: Options) -> Table:
     """One row per event of the graphics queue; raises NotTriageable for a log whose dumps hold none."""
     log = _scan(source)
     if not log.cells:
+        what, instead = "Unreal ProfileGPU log without GPU events", "run ProfileGPU in a Development build"
         if _SHARE_RE.search(source.head_text):
-            raise NotTriageable(
-                f"{source.path}: no event of this Unreal ProfileGPU log could be read", "give the log file itself"
-            )
-        raise NotTriageable(
-            f"{source.path}: Unreal ProfileGPU log without GPU events", "run ProfileGPU in a Development build"
-        )
+            what, instead = "no event of this Unreal ProfileGPU log could be read", "give the log file itself"
+        raise NotTriageable(f"{source.path}: {what}", instead)
     names = [row[0] for row in log.cells]
     paths = _paths(log, names)
     table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
@@ -105,9 +102,8 @@ def read(source: Source, options: Options) -> Table:
         table.remark("other-queue", text)
     if "v-sync enabled" in source.head_text:
         table.remark("vsync", "recorded with V-sync: its wait may stand in any event; set r.VSync 0 and repeat")
-    table.notes.append(
-        f"Unreal ProfileGPU: {plural(log.count, 'dump')} of one frame each; times include the events below"
-    )
+    dumps = plural(log.count, "dump")
+    table.notes.append(f"Unreal ProfileGPU: {dumps} of one frame each; times include the events below")
     return table
 
 
@@ -132,11 +128,8 @@ def _say_unlisted(table: Table, log: _Log) -> None:
         ms, *mine = own
         rest, *missing = (a - b for a, b in zip(own, below, strict=True))
         if sum(missing) > MAX_UNLISTED * sum(mine) and rest > MAX_UNLISTED * ms:
-            counted = " and ".join(
-                f"{n:,.0f} of {m:,.0f} {word}"
-                for n, m, word in zip(missing, mine, ("draws", "dispatches"), strict=True)
-                if m
-            )
+            amounts = zip(missing, mine, ("draws", "dispatches"), strict=True)
+            counted = " and ".join(f"{n:,.0f} of {m:,.0f} {word}" for n, m, word in amounts if m)
             text = f"{log.cells[i][0]}: {counted} ({rest:.2f} ms) are in no event of this log, so nothing names them: paste the log to its end"
             table.remark("unlisted-events", text, i)
             return
@@ -205,12 +198,9 @@ def _event(text: str, log: _Log) -> tuple[int, list[str]] | None:
         name = m[4][: stats.start()] if stats else m[4]
         # percentages are right-aligned in four characters
         level = round(max(m.end(2) - 4, 0) / _STEP)
-        each = (
-            int(counts["group"]) / int(counts["dispatch"])
-            if int(counts.get("dispatch", 0)) and "group" in counts
-            else ""
-        )
-        return level, [_plain(name), m[3], *(counts.get(w, "") for w in _STATS), f"{each:.15g}" if each else ""]
+        dispatches, groups = int(counts.get("dispatch", 0)), int(counts.get("group", 0))
+        each = f"{groups / dispatches:.15g}" if dispatches and groups else ""
+        return level, [_plain(name), m[3], *(counts.get(w, "") for w in _STATS), each]
     return _table_row(text, log) if "┃" in text or "|" in text else None
 
 

@@ -74,10 +74,8 @@ def read(source: Source, options: Options) -> Table:
     twins = np.zeros(len(names), dtype=bool) if stated else _twins(names, gpu, wide.numbers[excl])
     gpu &= ~twins
     if not gpu.any():
-        raise NotTriageable(
-            f"{source.path}: CPU timers of Unreal Insights, no GPU work",
-            "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*",
-        )
+        instead = "export the GPU's: TimingInsights.ExportTimerStatistics gpu.csv -threads=GPU*"
+        raise NotTriageable(f"{source.path}: CPU timers of Unreal Insights, no GPU work", instead)
     rows = np.flatnonzero(gpu)
     kept = wide.only(rows)
     shown = np.array([m[2] if (m := _GROUP_RE.fullmatch(str(n))) else n for n in names[rows]], dtype=object)
@@ -87,9 +85,8 @@ def read(source: Source, options: Options) -> Table:
     own = table.raw[headers[excl]] = kept.column(excl, "s", 1e9)
     if not stated:
         mixed = "CPU timers are among them" if (~gpu).any() else "no column or name says which timers are the GPU's"
-        table.remark(
-            "gpu-timers", f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*", doubt=True
-        )
+        text = f"{mixed}: those that look like the GPU's were kept; export with -threads=GPU*"
+        table.remark("gpu-timers", text, doubt=True)
     formula = f"{headers[excl]} / {frames:,.0f} frames" if frames > 1 else headers[excl]
     table.columns["gpu.time"] = Column(own.values / frames, headers[excl], formula=formula, inputs=(headers[excl],))
     runs = np.round(calls / frames)
@@ -136,11 +133,9 @@ def _frames(names: Names, calls: Floats, others: Floats) -> float:
     about as often as one of them decide.
     """
     known = np.isfinite(calls) & (calls >= 1)
-    own = [
-        c for n, c, k in zip(names, calls, known, strict=True) if k and _FRAME_RE.fullmatch(str(n).rpartition("/")[2])
-    ]
-    if own:
-        return float(own[0])
+    own = [bool(_FRAME_RE.fullmatch(str(n).rpartition("/")[2])) for n in names[known]]
+    if any(own):
+        return float(calls[known][own.index(True)])
     counts = calls[known].astype(np.int64).tolist()
     if not counts:
         return 1.0
@@ -172,15 +167,9 @@ def _spikes(names: Names, longest: Floats, median: Floats) -> list[Quality]:
     with np.errstate(all="ignore"):
         excess = np.where((median > 0) & (longest > 2 * median), longest - median, 0.0)
     order = np.argsort(-excess, kind="stable")[:MAX_NAMED]
-    return [
-        Quality(
-            "spike",
-            f"{str(names[i])[:60]}: longest call {longest[i] * 1e3:.3g} ms, median {median[i] * 1e3:.3g} ms",
-            int(i),
-        )
-        for i in order
-        if excess[i] > 0
-    ]
+    text = "{:.60}: longest call {:.3g} ms, median {:.3g} ms"
+    chosen = order[excess[order] > 0].tolist()
+    return [Quality("spike", text.format(str(names[i]), longest[i] * 1e3, median[i] * 1e3), i) for i in chosen]
 
 
 def names() -> dict[str, list[str]]:

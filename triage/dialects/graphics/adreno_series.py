@@ -159,34 +159,24 @@ def _surfaces(source: Source) -> Table | None:
     """Surfaces of a render stage trace, and below each its stages; None where there are none."""
     rows: list[tuple[int, str, str, float, float, str]] = []
     found = [(n, m) for n, line in source.numbered(1) if (m := _SURFACE_RE.match(line)) and _number(m[6]) is not None]
-    stable = (
-        len({m[2] for _, m in found})
-        == len({(m[2], _target(m)) for _, m in found})
-        == len({_target(m) for _, m in found})
-    )
+    pairs = {(m[2], _target(m)) for _, m in found}
+    stable = len(pairs) == len({n for n, _ in pairs}) == len({target for _, target in pairs})
     for number, m in found[:MAX_ROWS]:
         # numbers that each name one target name it in every frame
         name = " ".join(w for w in (m[1], m[2] if stable else "", _target(m)) if w)
         pixels = float(int(m[3]) * int(m[4])) if m[3] else np.nan
         rows.append((number, name, "", float(m[6]) * 1e6, pixels, "compute" if m[1] == "Compute" else "geometry"))
         for stage, ms in _STAGE_RE.findall(m[7] or ""):
-            value = _number(ms)
-            if value is not None:
-                rows.append(
-                    (
-                        number,
-                        stage,
-                        name,
-                        value * 1e6,
-                        np.nan,
-                        "copy" if stage.startswith(("Load", "Store", "Blit")) else "",
-                    )
-                )
+            # of a target without colour, a shadow map, depth is the result; preemption is the compositor's work
+            result = stage == "StoreDepthStencil" and "color 0bit" in m[5]
+            shown = f"Result ({stage})" if result else "Preempt (compositor)" if stage == "Preempt" else stage
+            kind = "copy" if shown.startswith(("Load", "Store", "Blit")) else ""
+            if (value := _number(ms)) is not None:
+                rows.append((number, shown, name, value * 1e6, np.nan, kind))
     if not rows:
         return None
-    table = Table(
-        NAME, [source], np.array([r[1] for r in rows], dtype=object), {}, np.array([r[2] for r in rows], dtype=object)
-    )
+    titles, paths = (np.array([r[i] for r in rows], dtype=object) for i in (1, 2))
+    table = Table(NAME, [source], titles, {}, paths)
     table.lines = np.array([r[0] for r in rows], dtype=np.int64)
     table.kinds = np.array([r[5] for r in rows], dtype=object)
     formula = "ms of the surface or stage on the line"
@@ -194,9 +184,8 @@ def _surfaces(source: Source) -> Table | None:
     if np.isfinite(sizes := np.array([r[4] for r in rows])).any():
         table.columns["target.pixels"] = Column(sizes, "", formula="width x height on the line")
     table.collectable = frozenset()
-    table.notes.append(
-        "surfaces of a render stage trace; the rest of a surface's time is other processes' or waiting (Preempt)"
-    )
+    rest = "the rest of a surface's time is other processes' or waiting (Preempt)"
+    table.notes.append(f"surfaces of a render stage trace; {rest}")
     return table
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from triage import schema
 from triage.ground import csv_rows
 
-METRICS: dict[str, str] = dict(csv_rows.rows(__file__, "gpa_names.csv"))
+NAMES: dict[str, str] = dict(csv_rows.rows(__file__, "gpa_names.csv"))
+METRICS = {counter: metric for counter, metric in NAMES.items() if metric}  # others are averages per thread, no sums
 # any two of these tell AMD's plug-in; one alone might be anybody's
 _MARKS = frozenset(("GPUTime", "ExecutionDuration", "GPUBusy", "PSBusy", "CSBusy", "VALUBusy", "TexUnitBusy"))
 
