@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -19,11 +20,14 @@ from triage.capture.source import Source
 from triage.files import tree
 from triage.ground.errors import CaptureError, TriageError, install
 
-STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
+STATE = ".triage"  # a batch keeps its notes here; a folder with notes is a batch's output, not its input
 MAX_SEARCHED_FILES = 200_000  # files and folders that are searched for captures
 TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
 PASSED = (".png", ".jpg", ".html", ".md", ".pdf", ".zip", ".py", ".cu", ".cpp", ".h", ".sh", ".yaml", ".svg")
-_NEVER = re.compile(r"(manifest|readme|licen[cs]e|origin|notice|changelog|\.|thumbs\.db|desktop\.ini)", re.IGNORECASE)
+NOTE_RE = re.compile(r"[a-z0-9_-]{1,71}-[0-9a-f]{8}\.json")  # of a capture, after its slug
+_NEVER = re.compile(
+    r"(manifest|readme|licen[cs]e|origin|notice|changelog)(?![a-z])|\.|thumbs\.db|desktop\.ini", re.IGNORECASE
+)
 # (the file an export is read from, the files that go with it): these are no captures where the first one is
 _FAMILIES = tuple(
     (re.compile(main, re.IGNORECASE), re.compile(others, re.IGNORECASE))
@@ -106,6 +110,13 @@ def _expand(path: str, out: str, g: Gathered) -> list[tuple[str, str]]:
     return [(path, os.path.basename(path))]
 
 
+def is_output(folder: str | Path) -> bool:
+    """True if a batch writes into this folder: its notes, or its lock, are there."""
+    with suppress(OSError):
+        return any(name == "lock" or NOTE_RE.fullmatch(name) for name in os.listdir(os.path.join(folder, STATE)))
+    return False
+
+
 def _is_companion(path: Path, g: Gathered) -> bool:
     try:
         beside = [p.name for p in path.parent.iterdir()]
@@ -120,12 +131,20 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
     """Captures below a folder; of nested folders that count as one export the innermost is it."""
 
     def searched(folder: str) -> bool:
-        return not ((out and os.path.realpath(folder) == out) or os.path.isdir(os.path.join(folder, STATE)))
+        if out and os.path.realpath(folder) == out:
+            return False
+        if is_output(folder):
+            passed(folder, f"written by triage batch ({STATE})")
+            return False
+        if hidden := folder != str(root) and os.path.basename(folder).startswith("."):
+            passed(folder, "a hidden folder")
+        return not hidden
+
+    def passed(path: str, why: str) -> None:
+        g.passed.append((path, f"not searched: {why}"))
 
     try:
-        below = tree.walk(
-            str(root), MAX_SEARCHED_FILES, lambda f: not os.path.basename(f).startswith(".") and searched(f)
-        )
+        below = tree.walk(str(root), MAX_SEARCHED_FILES, searched, passed)
     except tree.TooMany as e:
         raise TriageError(f"{root}: {e} {_NO_PLACE}", _HINT) from None
     if not searched(str(root)):

@@ -8,7 +8,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.amd import agents, long, rocm
 from triage.dialects.amd.counters import counter_names, counter_passes
-from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprof import LAUNCH_NAMES, WHOLE as WHOLE
 from triage.dialects.amd.rocprofv3 import kernel_trace, passes
 from triage.dialects.tables import wide_table
 

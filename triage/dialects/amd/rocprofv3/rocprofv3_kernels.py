@@ -11,7 +11,7 @@ from triage.dialects import Match, Options
 from triage.dialects.amd import agents, rocm
 from triage.dialects.amd.pc_sampling import sample_file
 from triage.dialects.amd.rocm_export import Export
-from triage.dialects.amd.rocprof import LAUNCH_NAMES
+from triage.dialects.amd.rocprof import LAUNCH_NAMES, WHOLE as WHOLE
 from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
