@@ -297,7 +297,7 @@ def _order(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
         if (
             len(falls) == 1 and STEPS <= (i := falls[0]) < len(numbers) - STEPS
         ):  # nearer, it may have ended out of order
-            low, high = numbers[i] < numbers[0], numbers[i - 1] > numbers[-1]
+            low, high = numbers[i] <= numbers[0], numbers[i - 1] >= numbers[-1]
             if low != high and (numbers[i + 1] > numbers[i - 1] if low else numbers[i] > numbers[i - 2]):
                 k = i if low else i - 1
                 yield block.lines[k], "odd-cell", f": {block.title(at)[:60]!r} is {column[k]}, all others rise"
