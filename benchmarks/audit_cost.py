@@ -16,7 +16,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import once  # noqa: E402
+from measure import once
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_captures"
 EXPORTS = (

@@ -8,15 +8,16 @@ from triage.capture import shape
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import agents, rocm
+from triage.dialects.amd import agents, rocm, rocprof
 from triage.dialects.amd.pc_sampling import sample_file
 from triage.dialects.amd.rocm_export import Export
-from triage.dialects.amd.rocprof import LAUNCH_NAMES, WHOLE as WHOLE
+from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-kernels"
+WHOLE = rocprof.WHOLE
 SIGN = ("timestamp",)
 FOLDERS = True
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
