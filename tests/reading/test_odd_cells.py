@@ -70,7 +70,7 @@ def test_a_figure_that_a_spreadsheet_rounded_is_named(tmp_path: Path) -> None:
 )
 def test_an_exponent_among_fixed_decimals_and_points_between_thousands_are_named(column: list[str], said: str) -> None:
     block = Block(["x"], [[c] for c in column], list(range(3, 9)))
-    found = [f"line {block.lines[i]}{what}" for i, what in printed_digits.find(block, [tuple(column)], ())]
+    found = [f"line {block.lines[i]}{what}" for i, what in printed_digits.find(block, [tuple(column)], (), ())]
     assert [text for text in found if said and said in text] == found and bool(found) is bool(said), found
 
 
@@ -263,7 +263,7 @@ def test_a_quotient_of_cycles_is_whole_by_no_chance(cells: tuple[str, str], odd:
     head = ["ID", *(f"unit{i}__x.avg.pct_of_peak_sustained_elapsed" for i in range(5))]
     rows = [[str(n), cells[n], *(f"{7 + i + n}.123456789" for i in range(4))] for n in range(2)]
     block = Block(head, rows, [3, 4])
-    found = [what for _, what in printed_digits.find(block, list(zip(*rows, strict=True)), ())]
+    found = [what for _, what in printed_digits.find(block, list(zip(*rows, strict=True)), (), ())]
     assert [f"is {odd}, others like it have many decimals" in what for what in found] == ([True] if odd else [])
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +28,7 @@ WAVES = (8, 16, 32, 64, 128)  # threads, of all vendors
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
 WARP = 32  # threads, of all GPUs whose tools export the groups that fit
 LIMITS = ("occupancy.limit_groups", "occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_warps")
-WHOLE = (
-    "launch.threads", "launch.grid_size", "launch.block_size", *REGISTERS, "draw.count", "dispatch.count",
-    "invocations.vs", "invocations.ps", "invocations.cs", "invocations.helpers",
-)  # fmt: skip
 FEW = 3  # launches of a kernel, of which one may well be of another build
-SOME = ("launch.threads", "launch.grid_size", "launch.block_size", "launch.wave_size", "launch.registers", "launch.scalar_registers", "frame.calls", "device.sm_count", "gpu.cycles", "sm.cycles_elapsed")  # fmt: skip
-RUN = ("inst.executed", "inst.issued", "gpu.active", "sm.active_warps")  # of a launch; a range of a frame may hold none
 MOVED = ("vram.bytes_read", "vram.bytes_written")
 NEED_PEAK = (*MOVED, "vram.bandwidth")
 PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
@@ -54,10 +49,6 @@ def _slots(warps: Floats, occupancy: Floats) -> Floats:
     return _nearest(warps / occupancy, WARP_SLOTS)
 
 
-def _waves(size: Floats) -> Floats:
-    return _nearest(size, WAVES)
-
-
 def _nearest(values: Floats, among: tuple[int, ...]) -> Floats:
     off: Floats = np.min([np.abs(values / n - 1) for n in among], axis=0)
     return off
@@ -67,7 +58,7 @@ def _nearest(values: Floats, among: tuple[int, ...]) -> Floats:
 IDENTITIES = (
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0, 0.03, "active warps and occupancy are of no SM"),
     Identity(("occupancy.theoretical_warps", "occupancy.theoretical"), _slots, 0, 0.03, "theoretical warps and occupancy are of no SM"),
-    Identity(("launch.wave_size",), _waves, 0, 0.01, "waves of no GPU"),
+    Identity(("launch.wave_size",), lambda size: _nearest(size, WAVES), 0, 0.01, "waves of no GPU"),
     Identity(
         ("launch.waves", "launch.grid_size", "device.sm_count", *LIMITS),
         lambda waves, groups, sms, *limits: waves * sms * np.min(limits, axis=0) / groups,
@@ -97,10 +88,10 @@ def _formula(text: str, low: float, high: float, sentence: str) -> Identity:
 
 
 @cache
-def _declared() -> tuple[tuple[Identity, ...], dict[str, float]]:
-    """Identities, and the highest figures of any device, of identities.toml."""
+def _declared() -> tuple[tuple[Identity, ...], dict[str, Any]]:
+    """Identities, and what else identities.toml says."""
     data = tomllib.loads(Path(__file__).with_name("identities.toml").read_text("utf-8"))
-    return (*itertools.starmap(_formula, data["identities"]), *IDENTITIES), data["max"]
+    return (*itertools.starmap(_formula, data["identities"]), *IDENTITIES), data
 
 
 def check(table: Table, device: Device | None) -> list[Quality]:
@@ -130,7 +121,7 @@ def check(table: Table, device: Device | None) -> list[Quality]:
 
 def _not_whole(table: Table) -> list[Quality]:
     out = []
-    for metric in WHOLE:
+    for metric in _declared()[1]["whole"]:
         if (column := table.columns.get(metric)) is not None:
             with np.errstate(invalid="ignore"):
                 bad = np.isfinite(column.values) & (column.values != np.floor(column.values))
@@ -159,11 +150,11 @@ def _one_binary(table: Table, metric: str) -> list[Quality]:
 
 def _beyond_bounds(table: Table) -> list[Quality]:
     """Counts that no launch has: of nothing at all, or of more than any SM holds."""
-    out = []
-    for metric in (*SOME, *RUN) if "launch.block_size" in table.columns else SOME:
+    out, bounds = [], _declared()[1]
+    for metric in bounds["some"] + (bounds["run"] if "launch.block_size" in table.columns else []):
         if (column := table.columns.get(metric)) is not None:
             out += _blank(table, (metric,), column.values == 0, "a count of 0")
-    for metric, most in _declared()[1].items():
+    for metric, most in bounds["max"].items():
         if (column := table.columns.get(metric)) is not None:
             with np.errstate(invalid="ignore"):
                 out += _blank(table, (metric,), column.values > most, "more than any device has")

@@ -66,7 +66,6 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
     lacks: Collection[str] = getattr(module, "MAY_LACK", ())
     declared = lacks if isinstance(lacks, dict) else dict.fromkeys(lacks, "")
     decimals: Collection[str] = getattr(module, "DECIMALS", ())
-    whole: Collection[str] = getattr(module, "WHOLE", ())
     together: Collection[str | EllipsisType] = getattr(module, "TOGETHER", ())
     for block in blocks:
         # a column is empty in rows in which another one is filled, where the export has that one
@@ -74,9 +73,8 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
         columns = list(zip(*block.rows, strict=True))
         known, exponents = _known(table, n, block), "E+" in table.files[n].head_text
         found = _cells(block, columns, known, may_lack, exponents, getattr(module, "FAR", ()))
-        digits = (
-            (block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block, columns, decimals, whole)
-        )
+        odd = printed_digits.find(block, columns, decimals, getattr(module, "WHOLE", ()))
+        digits = ((block.lines[i], "odd-cell", what) for i, what in odd)
         for line, check, what in (
             *found,
             *digits,
@@ -123,17 +121,11 @@ def _cells(
             yield block.lines[i], "odd-cell", f": {block.title(at)[:60]!r} is {column[i]!r}, an error of a spreadsheet"
             continue
         if len(column) > WHOLE and "\0".join(column).count(".") == 1 and (i := _fraction(column)) >= 0:
-            yield (
-                block.lines[i],
-                "odd-cell",
-                f": {block.title(at)[:60]!r} is {column[i][:40]}, all others are whole numbers",
-            )
+            what = f": {block.title(at)[:60]!r} is {column[i][:40]}, all others are whole numbers"
+            yield block.lines[i], "odd-cell", what
         if exponents and (i := _rounded(column)) >= 0:
-            yield (
-                block.lines[i],
-                "odd-cell",
-                f": {block.title(at)[:60]!r} is {column[i][:40]}, with fewer digits than the others",
-            )
+            what = f": {block.title(at)[:60]!r} is {column[i][:40]}, with fewer digits than the others"
+            yield block.lines[i], "odd-cell", what
             continue
         alike = column.count(column[0]) == len(column) and column[0] not in BLANK
         if at in known or (alike and not _SPACED.fullmatch(column[0])):

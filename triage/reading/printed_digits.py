@@ -25,9 +25,7 @@ LONG = 6  # decimals of a quotient that is printed in full
 _Found = tuple[int, str]  # row, what
 
 
-def find(
-    block: Block, columns: Sequence[Column], always: Collection[str], whole: Collection[str] = ()
-) -> Iterator[_Found]:
+def find(block: Block, columns: Sequence[Column], always: Collection[str], whole: Collection[str]) -> Iterator[_Found]:
     """(row, what) of cells, and of columns by their first cell.
 
     always: columns that the tool prints with decimals. whole: those of counts, in lower case, printed alike.
@@ -41,12 +39,10 @@ def find(
         if not (percent or quotient or decimals or len(column) > OTHERS) or sum(map(_figure, seen)) < MIN_SEEN:
             continue
         if odd := [i for i, c in enumerate(column) if not _figure(c)]:
-            places = [_places(c) for c in column if _figure(c)]
-            if len(odd) == 1 and len(places) >= OTHERS and _EXPONENT_RE.fullmatch(column[odd[0]]) and _same(places):
-                yield (
-                    odd[0],
-                    f": {title[:60]!r} is {column[odd[0]][:40]}, all others have {plural(places[0], 'decimal')}",
-                )
+            places, cell = [_places(c) for c in column if _figure(c)], column[odd[0]]
+            exponent = len(odd) == 1 and _EXPONENT_RE.fullmatch(cell) and 0 < max(places) == min(places)
+            if exponent and len(places) >= OTHERS:
+                yield odd[0], f": {title[:60]!r} is {cell[:40]}, all others have {plural(places[0], 'decimal')}"
             continue
         places = list(map(_places, column))
         if len(column) > OTHERS and not percent and set(places) == {0, GROUP} and _grouped(column):
@@ -132,11 +128,6 @@ def _grouped(column: Column) -> bool:
     return len({c[-GROUP:] for c in pointed if int(c[-GROUP:]) % 125}) >= GROUP and not any(
         c[0] == "0" for c in pointed
     )
-
-
-def _same(places: Sequence[int]) -> bool:
-    """True for figures of one number of decimals, and some."""
-    return 0 < max(places) == min(places)
 
 
 def _odd(column: Column, places: Sequence[int]) -> int:

@@ -10,9 +10,11 @@ import glob
 import hashlib
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from triage import dialects
@@ -27,25 +29,6 @@ PASSED = (".png", ".jpg", ".html", ".md", ".pdf", ".zip", ".py", ".cu", ".cpp", 
 NOTE_RE = re.compile(r"[a-z0-9_-]{1,71}-[0-9a-f]{8}\.json")  # of a capture, after its slug
 _NEVER = re.compile(
     r"(manifest|readme|licen[cs]e|origin|notice|changelog)(?![a-z])|\.|thumbs\.db|desktop\.ini", re.IGNORECASE
-)
-# (the file an export is read from, the files that go with it): these are no captures where the first one is
-_FAMILIES = tuple(
-    (re.compile(main, re.IGNORECASE), re.compile(others, re.IGNORECASE))
-    for main, others in (
-        (r"GPUTRACE_REGIMES", r"D3DPERF_EVENTS|GPUTRACE_FRAME|REPRO_INFO|^FRAME\."),
-        (
-            r"^pmc_perf\.csv(\.gz)?$",
-            r"^(sysinfo|timestamps|roofline|results_.+|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv(\.gz)?$|^log\.txt$",
-        ),
-        (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
-        (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
-        (r"pc_sampling_(host_trap|stochastic)\.csv$", r"kernel_trace\.csv$"),
-        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace adds nothing
-        (
-            r"(counter_collection|kernel_trace)\.csv$",
-            r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
-        ),
-    )
 )
 # metric sets or passes of one program: one capture
 _SETS_RE = re.compile(r"metrics_.*\.csv|.*counter_collection\.csv|results_.+\.csv(\.gz)?", re.IGNORECASE)
@@ -133,12 +116,10 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
     def searched(folder: str) -> bool:
         if out and os.path.realpath(folder) == out:
             return False
-        if is_output(folder):
-            passed(folder, f"written by triage batch ({STATE})")
-            return False
-        if hidden := folder != str(root) and os.path.basename(folder).startswith("."):
-            passed(folder, "a hidden folder")
-        return not hidden
+        hidden = "a hidden folder" if folder != str(root) and os.path.basename(folder).startswith(".") else ""
+        if why := f"written by triage batch ({STATE})" if is_output(folder) else hidden:
+            passed(folder, why)
+        return not why
 
     def passed(path: str, why: str) -> None:
         g.passed.append((path, f"not searched: {why}"))
@@ -192,12 +173,18 @@ def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:
     names = list(files)
     mains: set[str] = set()
     companions: set[str] = set()
-    for number, (main, others) in enumerate(_FAMILIES):
-        first = {n for n in names if main.search(n) and not others.search(n)}
-        if first:
+    for main, others, whole in _families():
+        if first := {n for n in names if main.search(n) and not others.search(n)}:
             companions |= {n for n in names if others.search(n)}
-            mains |= first if number < 2 else set()
+            mains |= first if whole else set()
     return mains, companions - mains
+
+
+@cache
+def _families() -> list[tuple[re.Pattern[str], re.Pattern[str], bool]]:
+    """(main file, files that go with it, is the folder the export?) as families.toml says."""
+    families = tomllib.loads(Path(__file__).with_name("families.toml").read_text("utf-8"))["family"]
+    return [(*(re.compile(f[k], re.IGNORECASE) for k in ("main", "others")), "folder" in f) for f in families]  # type: ignore[misc]
 
 
 def companions(names: Iterable[str]) -> set[str]:
