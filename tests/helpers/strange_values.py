@@ -87,8 +87,8 @@ def beside(folder: Path) -> dict[str, Callable[[Path], None]]:
     return {
         "a journal": put("-journal", lambda _, at: at.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(99_999))), "a log": put("-wal", lambda _, at: at.write_bytes(b"7\x7f\x06\x82" + bytes(99_999))), "a log as a link": put("-wal", lambda _, at: at.symlink_to(secret)),
         "a journal as a link": put("-journal", lambda _, at: at.symlink_to(secret)), "a journal as a folder": put("-journal", lambda _, at: at.mkdir()), "a memory as a pipe": put("-shm", lambda _, at: os.mkfifo(at)), "a log as a pipe": put("-wal", lambda _, at: os.mkfifo(at)),
-        "a journal that names another file": put("-journal", lambda path, at: at.write_bytes(super_journal(path, secret))), "a log as a link, in its mode": put("-wal", lambda path, at: (_with_log(path), at.symlink_to(secret))),
-        "a log that leads nowhere": put("-wal", lambda path, at: (_with_log(path), at.symlink_to(folder / "made"))), "a memory that leads nowhere": put("-shm", lambda path, at: (_with_log(path), at.symlink_to(folder / "made"))), "a journal that leads nowhere": put("-journal", lambda _, at: at.symlink_to(folder / "made")),
+        "a journal that names another file": put("-journal", lambda path, at: at.write_bytes(super_journal(path, secret))), "a log as a link, in its mode": put("-wal", _with_log(secret)),
+        "a log that leads nowhere": put("-wal", _with_log(folder / "made")), "a memory that leads nowhere": put("-shm", _with_log(folder / "made")), "a journal that leads nowhere": put("-journal", lambda _, at: at.symlink_to(folder / "made")),
         "a log that adds a trigger": _logged,
         "a link": instead(lambda path: path.symlink_to(secret)), "a link to itself": instead(lambda path: path.symlink_to(path)), "a folder": instead(lambda path: path.mkdir()), "a pipe": instead(os.mkfifo), "a device": instead(lambda path: path.symlink_to("/dev/zero")), "a socket": instead(_socket),
     }  # fmt: skip
@@ -98,12 +98,24 @@ def super_journal(path: Path, named: Path) -> bytes:
     """A journal that SQLite plays back, and after it deletes the file that it names as a journal over several databases."""
     mark, name, pages = bytes.fromhex("d9d505f920a163d7"), str(named).encode(), path.stat().st_size // 4_096
     head = mark + struct.pack(">IIIII", 0, 1_234, pages, 512, 4_096)
-    return head.ljust(512, b"\0") + struct.pack(">I", (1 << 18) + 1) + name + struct.pack(">II", len(name), sum(name)) + mark
+    return (
+        head.ljust(512, b"\0")
+        + struct.pack(">I", (1 << 18) + 1)
+        + name
+        + struct.pack(">II", len(name), sum(name))
+        + mark
+    )
 
 
-def _with_log(path: Path) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data[:18] + b"\2\2" + data[20:])
+def _with_log(target: Path) -> Callable[[Path, Path], None]:
+    """Makes a database one with a log, and a link to a target of a file beside it."""
+
+    def make(path: Path, at: Path) -> None:
+        data = path.read_bytes()
+        path.write_bytes(data[:18] + b"\2\2" + data[20:])
+        at.symlink_to(target)
+
+    return make
 
 
 def _logged(path: Path) -> None:
