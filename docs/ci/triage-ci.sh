@@ -16,7 +16,7 @@ set -uo pipefail
 history=${TRIAGE_HISTORY:-triage-history.sqlite} out=${TRIAGE_OUT:-triage-out} triage=${TRIAGE:-triage}
 mkdir -p -- "$out" || exit 2
 # two jobs of one machine take turns: each judges its own build, and no report is another job's
-if command -v flock >/dev/null; then exec 9>"$out/.lock" && flock -w 3600 9 || { echo "triage-ci: $out is in use" >&2; exit 2; }; fi
+if command -v flock >/dev/null; then exec 9>>"$out/.lock" && flock -w 3600 9 || { echo "triage-ci: $out is in use" >&2; exit 2; }; fi
 
 shopt -s nullglob globstar
 # shellcheck disable=SC2206  # a pattern is meant to become several words

@@ -24,6 +24,7 @@ NAMES = [
     "![i](http://x/y.png)", "{code}x{code} {html}<b>", "[l|http://x]", "!http://x/y.png!", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "../../etc/passwd",
     "CON", "x" * 20_000, "\u202eevil\u202c", "\u2066iso", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\l", "\x9b31m", "\x07\x08bell", "{{ 7*7 }}", "{% raw %}", "{0.__class__}",
     "a\nb", "c\r\nd", "tab\tname", "naïve 漢字 🙂", "'; DROP TABLE x;--", "%s%n", "$(touch pwn)", "]]>", "<!--", "&lt;b&gt;", "&#x3c;b>", "\ufeffbom", "zero\u200bwidth", "# head", "1. list",
+    "##vso[task.setvariable variable=PATH]x", "##[error]x", "##teamcity[x '1']", "::error::x", "::add-mask::a", "/close", "a;=1+1",
     "> quote", "| --- |", "@someone #12 user/repo#3", "\ud7ff\ue000", "\uffff", "\\", "\\u003cscript\\u003e",
 ]  # fmt: skip
 ROW = {"kind": "fullscreen", "gpu.time": 1.0, "sm.throughput": 40.7, "l1tex.throughput": 39.8, "l2.throughput": 36.3, "vram.throughput": 25.7, "gpu.idle": 0.2,
@@ -47,8 +48,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_nothing_a_terminal_would_obey(reports: dict[str, str], fmt: str) -> None:
+def test_nothing_a_terminal_or_a_service_would_obey(reports: dict[str, str], fmt: str) -> None:
     fuzzing.check(fmt, reports[fmt])
+    service = r"##(\[|vso\[|teamcity\[)|^[ \t]*::(error|add-mask)" + ("|^/close" if fmt == "markdown" else "")
+    assert not re.search(service, reports[fmt], re.MULTILINE)
 
 
 class Page(html.parser.HTMLParser):
@@ -99,6 +102,7 @@ def test_csv_has_no_live_cells(reports: dict[str, str]) -> None:
     rows = list(csv.reader(io.StringIO(reports["csv"], newline="")))
     assert len({len(r) for r in rows}) == 1
     assert any(c.startswith("'=") for r in rows for c in r)
+    assert not re.search(";[=＝]", reports["csv"])  # where decimals have a comma, a cell begins behind a semicolon
 
 
 def test_junit_is_xml_with_every_name(reports: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.mark.parametrize(
     ("kind", "every", "count"),
-    [("hostile_templates", 13, 231), ("tampered_histories", 9, 124), ("paths_of_agents", 1, 134), ("hostile_settings", 1, 43)],
+    [("hostile_templates", 13, 248), ("tampered_histories", 9, 144), ("paths_of_agents", 1, 150), ("hostile_settings", 1, 67)],
 )  # fmt: skip
 def test_attacks_end_within_bounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, every: int, count: int

@@ -1,8 +1,10 @@
 """A second round of attacks beside strangers.py: by syntax and methods, by values, by files beside a file, by wrong arguments."""
 
+import contextlib
 import os
 import socket
 import sqlite3
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +33,10 @@ TEMPLATES = {
     "map attr": "{{ [cycler] | map(attribute='__init__.__globals__') | list }}", "selectattr": "{{ [range] | selectattr('__self__') | list }}", "namespace of all": "{{ namespace(**summary) }}{{ namespace().__class__ }}", "joiner": "{{ joiner.__init__.__globals__ }}",
     "undefined": "{{ a.b.c.d }}{{ a() }}{{ a[1] }}", "changed": "{% for i in range(99999) %}{{ loop.changed(range(99999) | list) }}{% endfor %}", "cycle": "{% for i in range(99999) %}{{ loop.cycle(*range(9999)) }}{% endfor %}", "arguments": "{{ range(*(range(9999999) | list)) }}",
     "mutate": "{{ findings.append(1) }}{{ summary.update(a=1) }}{{ summary.clear() }}", "setattr": "{% set summary.headline = 1 %}", "autoescape": "{% autoescape false %}<script>{% endautoescape %}", "do": "{% do findings.clear() %}", "debug": "{% debug %}",
+    "tiny pieces": "{% for i in range(99999) %}{% for j in range(99) %}x{% endfor %}{% endfor %}", "a million includes": "{% include ['a.j2'] * 99999 ignore missing %}", "an included pipe": "{% include 'pipe.j2' %}", "an included folder": "{% include 'folder.j2' %}",
+    "functions over much": "{{ say.limiters(range(999999) | list) }}{{ say.where('x' * 999999) }}{{ say.unit('SM warp ' * 99999) }}", "own filters over much": "{{ ('a<::' * 99999) | name }}{{ ('&<`' * 99999) | md | length }}{{ ('{!' * 99999) | jira | length }}", "numbers of no size": "{{ (9 ** 64) | time }}{{ (-9 ** 64) | number }}{{ 1e308 | percent }}",
+    "a function's parts": "{{ say.gain.__globals__ }}{{ say.gain.__code__.co_consts }}{{ decision.__closure__ }}", "a cache emptied": "{{ say.unit.cache_clear() }}{{ say.unit.__wrapped__ }}", "imports with context": "{% import 'own.txt.j2' as x with context %}{{ x.result }}", "a file under another suffix": "{% include 'notes.txt' %}", "a template in a hidden folder": "{% include '.git/a.j2' %}",
+    "deep macros": "".join(f"{{% macro a{i}(x) %}}{{{{ x }}}}" for i in range(200)) + "{% endmacro %}" * 200, "one argument each": "{{ range(" + ",".join(["1"] * 90_000) + ") }}", "tests": "{{ 1 " + "is number " * 40_000 + "}}", "comparisons": "{{ " + "1 < " * 40_000 + "2 }}", "slices": "{{ 'abc'" + "[0:1]" * 40_000 + " }}",
 }  # fmt: skip
 
 
@@ -81,8 +87,45 @@ def beside(folder: Path) -> dict[str, Callable[[Path], None]]:
     return {
         "a journal": put("-journal", lambda _, at: at.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(99_999))), "a log": put("-wal", lambda _, at: at.write_bytes(b"7\x7f\x06\x82" + bytes(99_999))), "a log as a link": put("-wal", lambda _, at: at.symlink_to(secret)),
         "a journal as a link": put("-journal", lambda _, at: at.symlink_to(secret)), "a journal as a folder": put("-journal", lambda _, at: at.mkdir()), "a memory as a pipe": put("-shm", lambda _, at: os.mkfifo(at)), "a log as a pipe": put("-wal", lambda _, at: os.mkfifo(at)),
+        "a journal that names another file": put("-journal", lambda path, at: at.write_bytes(super_journal(path, secret))), "a log as a link, in its mode": put("-wal", _with_log(secret)),
+        "a log that leads nowhere": put("-wal", _with_log(folder / "made")), "a memory that leads nowhere": put("-shm", _with_log(folder / "made")), "a journal that leads nowhere": put("-journal", lambda _, at: at.symlink_to(folder / "made")),
+        "a log that adds a trigger": _logged,
         "a link": instead(lambda path: path.symlink_to(secret)), "a link to itself": instead(lambda path: path.symlink_to(path)), "a folder": instead(lambda path: path.mkdir()), "a pipe": instead(os.mkfifo), "a device": instead(lambda path: path.symlink_to("/dev/zero")), "a socket": instead(_socket),
     }  # fmt: skip
+
+
+def super_journal(path: Path, named: Path) -> bytes:
+    """A journal that SQLite plays back, and after it deletes the file that it names as a journal over several databases."""
+    mark, name, pages = bytes.fromhex("d9d505f920a163d7"), str(named).encode(), path.stat().st_size // 4_096
+    head = mark + struct.pack(">IIIII", 0, 1_234, pages, 512, 4_096)
+    return (
+        head.ljust(512, b"\0")
+        + struct.pack(">I", (1 << 18) + 1)
+        + name
+        + struct.pack(">II", len(name), sum(name))
+        + mark
+    )
+
+
+def _with_log(target: Path) -> Callable[[Path, Path], None]:
+    """Makes a database one with a log, and a link to a target of a file beside it."""
+
+    def make(path: Path, at: Path) -> None:
+        data = path.read_bytes()
+        path.write_bytes(data[:18] + b"\2\2" + data[20:])
+        at.symlink_to(target)
+
+    return make
+
+
+def _logged(path: Path) -> None:
+    """A log of a transaction that adds a trigger, not yet in the database."""
+    source = path.with_name(f"{path.name}.copy")
+    source.write_bytes(path.read_bytes())
+    with contextlib.closing(sqlite3.connect(source)) as db:
+        db.executescript("PRAGMA journal_mode = wal; CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END")
+        path.write_bytes(source.read_bytes())
+        path.with_name(f"{path.name}-wal").write_bytes(source.with_name(f"{source.name}-wal").read_bytes())
 
 
 def _socket(path: Path) -> None:
@@ -96,11 +139,16 @@ SETTINGS = {
     "fractions": "a = 0." + "9" * 79_000, "hexadecimal": "a = 0x" + "f" * 79_000, "underscored": "a = " + "1_" * 39_000 + "1", "comment": "#" * 80_000, "comments": "# x\n" * 20_000, "a mark": "\ufeffa = 1\n" * 7_000, "carriage returns": "a = 1\r" * 13_000, "NULs": "\0" * 80_000,
     "blanks": " " * 80_000, "tabs": "a =" + "\t" * 79_000 + "1", "equal signs": "=" * 80_000, "commas": "a = [" + "," * 79_000 + "]", "dots": "." * 80_000, "open literals": "a = '''" + "'" * 79_000, "keys of one table": "".join(f"k{i} = {i}\n" for i in range(7_000)), "a long key": "k" * 79_000 + " = 1",
     "one table twice": "[a]\n" * 20_000, "surrogates": 'a = "\\ud800"', "inline tables": "a = {" + "b = {}, " * 9_000 + "}", "brackets": "]" * 80_000, "braces": "a = {" * 16_000,
+    "octal": "a = 0o" + "7" * 79_000, "infinities": "a = [" + "-inf, nan, " * 7_000 + "]", "signs": "a = " + "+-" * 39_000, "times": "a = [" + "23:59:60.9999999999," * 3_900 + "]", "a date of many digits": "a = 1979-05-27T07:32:00." + "9" * 79_000, "offsets": "a = 1979-05-27T07:32:00+99:99", "year 0": "a = 0000-01-01",
+    "quoted parts": "".join(f'["{"." * 9}".a{i}]\n' for i in range(4_000)), "dotted in lists": "a = [" + "{a.b.c.d.e = 1}, " * 4_000 + "]", "parts apart": "a" + "\t.\ta" * 16_000 + " = 1", "parts in both quotes": ".".join(["'a'", '"a"'] * 10_000) + " = 1", "parts over comments": "a = [ # [\n" * 8_000, "closing in texts": "a = ['''" + "]" * 79_000 + "''']",
+    "known keys": "[[accepted]]\n" * 6_000, "needs": "[needs]\n" + "".join(f'"{"*a" * 20}{i}" = "1MB"\n' for i in range(1_300)), "dates that expire": "".join(f'[[accepted]]\ncause = "x"\nreason = "y"\nowner = "z"\nexpires = 0001-01-{1 + i % 28:02}\n' for i in range(1_000)), "huge milliseconds": "[budgets]\na = " + "9" * 4_000, "not a number": "[budgets]\na = nan", "infinite milliseconds": "[budgets]\na = inf",
+    "thresholds of tables": "[thresholds]\n" + "".join(f"a{i}.b.c.d.e.f = 1\n" for i in range(4_000)), "rules outside": 'rules = ["../../../../etc"]', "rules as a device": 'rules = ["/dev/zero"]', "rules with NUL": 'rules = ["a\\u0000b"]', "long rules": f'rules = ["{"x" * 70_000}"]',
 }  # fmt: skip
 
 PLACES = (
     "", ".", "..", "/", "-", "*", "d/*", "**/secret.csv", "/dev/stdin", "/dev/zero", "/dev/fd/0", "/proc/self/environ", "/proc/self/fd/0", "/proc/1/root{out}/secret.csv", "//{out}/secret.csv", "{out}", "{out}/in/../secret.csv", "C:\\secret.csv", "\\\\host\\share\\secret.csv", "secret.csv:stream",
     "pipe", "socket", "chain0", "loop", "itself", "gone", "hidden/.secret.csv", "d/" * 900 + "x", "x" * 5_000, "x" * 2_000_000, "\ud800", "~unknown-user/secret.csv", "\u202esecret.csv", "se\x1b[31mcret.csv", "a\nb", "%00", "..;/secret.csv", "....//secret.csv", "d/./.././../secret.csv", "~root/secret.csv", "$HOME/secret.csv", "`id`", "trace", "omni", "late", "packed.csv.gz",
+    "sheet.sqlite", "capture.sqlite", "/proc/self/root{out}/secret.csv", "/proc/thread-self/cwd/in", "/dev/fd/../../{out}/secret.csv", "/sys/../{out}/secret.csv", "d/\n../secret.csv", "{out}/in/link.csv", "in/../secret.csv", "..\u2215secret.csv", "%2e%2e%2fsecret.csv", "file:{out}/secret.csv", "s3:///secret.csv", "memory://secret.csv", "{{out}}/secret.csv", "@secret.csv",
 )  # fmt: skip
 
 
@@ -123,3 +171,6 @@ def furnish(inside: Path, outside: Path) -> None:
     (inside / "omni").mkdir()
     (inside / "omni" / "sysinfo.csv").symlink_to(secret)
     (inside / "packed.csv.gz").symlink_to(secret)
+    for name in ("sheet.sqlite", "capture.sqlite-wal", "capture.sqlite-journal"):
+        (inside / name).symlink_to(secret)
+    (inside / "capture.sqlite").write_bytes(b"SQLite format 3\0" + bytes(4_080))

@@ -104,6 +104,9 @@ def hostile_templates(folder: Path) -> Iterator[Attack]:
     home.mkdir()
     (folder / "secret.j2").write_text(SECRET)
     (home / "link.j2").symlink_to(folder / "secret.j2")
+    (home / "folder.j2").mkdir()
+    (home / "notes.txt").write_text(SECRET)
+    os.mkfifo(home / "pipe.j2")
     texts = {
         f"{name}: {use}": f"{made}{{{{ {use} }}}}" for (name, made), use in itertools.product(VALUES.items(), USES)
     }
@@ -151,6 +154,9 @@ FILES: dict[str, Callable[[bytes], bytes]] = {
     "claims pages": lambda d: d[:28] + b"\x7f\xff\xff\xff" + d[32:], "other program": lambda d: d[:68] + b"OTHR" + d[72:], "version 99": lambda d: d[:60] + b"\0\0\0\x63" + d[64:],
     "version below 0": lambda d: d[:60] + b"\xff\xff\xff\xff" + d[64:], "pages swapped": lambda d: d[:4096] + d[8192:12288] + d[4096:8192] + d[12288:],
     "journal mode": lambda d: d[:18] + b"\x02\x02" + d[20:], "twice": lambda d: d + d, "text": lambda d: b"path,name\n1,2\n",
+    "page size 512": lambda d: d[:16] + b"\x02\0" + d[18:], "page size 0": lambda d: d[:16] + b"\0\0" + d[18:], "reserved bytes": lambda d: d[:20] + b"\xff" + d[21:], "fractions": lambda d: d[:21] + b"\xff\xff\xff" + d[24:], "free pages beyond": lambda d: d[:32] + b"\0\0\xff\xff\0\0\xff\xff" + d[40:], "a free page that is used": lambda d: d[:32] + b"\0\0\0\2\0\0\0\1" + d[40:],
+    "schema format 9": lambda d: d[:44] + b"\0\0\0\x09" + d[48:], "UTF-16 by its header": lambda d: d[:56] + b"\0\0\0\3" + d[60:], "a vacuum's root": lambda d: d[:52] + b"\0\0\xff\xff" + d[56:], "half a page": lambda d: d[:-2048], "zeros behind": lambda d: d + bytes(9_999), "cells upside down": lambda d: d[:4096] + d[4096:8192][::-1] + d[8192:],
+    "every page the first": lambda d: d[:4096] * (len(d) // 4096), "a child that is its parent": lambda d: d[:4096] + b"\x05" + d[4097:4104] + b"\0\0\0\2" + d[4108:],
 }  # fmt: skip
 
 
@@ -175,6 +181,13 @@ def tampered_histories(folder: Path) -> Iterator[Attack]:
         verbs("add", capture, "--history", whole, "--commit", f"c{n}", "--branch", "main", "--at", 86_400 * (1_000 + n))
 
     def tried(change: Callable[[Path], None], number: int) -> str:
+        try:
+            return asked_of(change, number)
+        finally:
+            assert (folder / "secret.sqlite").read_bytes() == kept, "another file was changed"
+            assert not (folder / "made").exists(), "another file was made"
+
+    def asked_of(change: Callable[[Path], None], number: int) -> str:
         path = folder / f"{number}.sqlite"
         shutil.copy(whole, path)
         change(path)
@@ -205,6 +218,7 @@ def tampered_histories(folder: Path) -> Iterator[Attack]:
     changes |= {name: strange_values.changed(sql) for name, sql in strange_values.SQL.items()}
     shutil.copy(whole, folder / "secret.sqlite")
     strange_values.changed(f"UPDATE marker SET name = '{SECRET}' || id")(folder / "secret.sqlite")
+    kept = (folder / "secret.sqlite").read_bytes()
     changes |= strange_values.beside(folder)
     assert len(schema.MIGRATIONS) == schema.VERSION
     for number, (name, change) in enumerate(changes.items()):

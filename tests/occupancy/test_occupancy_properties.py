@@ -212,3 +212,9 @@ def test_every_architecture_answers() -> None:
         now = occupancy(arch, 256, 32)
         assert now.groups > 0 and now.arch == arch and now.steps is not None
         assert now.to_dict()["groups"] == now.groups
+
+
+def test_a_number_beyond_all_is_an_answer() -> None:
+    for asked in ({"threads": 10**400, "registers": 32}, {"threads": 256, "registers": 2**63}):
+        assert occupancy("sm_86", **asked).to_dict()["groups"] == 0
+    assert occupancy("sm_86", threads=256, registers=32, shared=10**30).to_dict()["groups"] == 0

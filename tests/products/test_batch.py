@@ -430,6 +430,41 @@ def test_cells_that_a_spreadsheet_would_run_are_made_inert(tmp_path: Path) -> No
     assert not [c for c in cells if c[:1] in ("=", "+", "@")]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes")
+def test_everything_passed_over_has_a_reason(tmp_path: Path) -> None:
+    home = tmp_path / "in"
+    for name in ("decoy/a.csv", "old/b.csv", ".hidden/c.csv", "originals.csv"):
+        frame(home / name, 1)
+    (home / "decoy" / ".triage").mkdir()
+    (home / "decoy" / ".triage" / "settings.json").write_text("{}")  # another program's
+    (home / "old" / ".triage").mkdir()
+    (home / "old" / ".triage" / "lock").touch()
+    (home / "way").symlink_to(home / "decoy")
+    (home / "gone.csv").symlink_to(home / "nowhere")
+    (home / "itself.csv").symlink_to("itself.csv")
+    os.mkfifo(home / "pipe.csv")
+    (home / "MANIFEST.tsv").write_text("path\tname\n1\t2\n")
+    g = find.gather([str(home)])
+    assert [c.name for c in g.captures] == ["decoy/a.csv", "originals.csv"]
+    assert {Path(path).name for path, why in g.passed if why} == {
+        "old", ".triage", ".hidden", "way", "gone.csv", "itself.csv", "pipe.csv", "MANIFEST.tsv",
+    }  # fmt: skip
+
+
+def test_another_programs_index_is_left_alone(tmp_path: Path) -> None:
+    night(tmp_path / "in", 1, 0)
+    found = find.gather([str(tmp_path / "in")]).captures
+    (tmp_path / "out" / ".triage").mkdir(parents=True)
+    (tmp_path / "out" / ".triage" / "settings.json").write_text("{}")
+    (tmp_path / "out" / "index.html").write_text("mine")
+    with pytest.raises(ReportError, match="not written by triage batch"):
+        run.run(found, Settings(formats=("csv",)), tmp_path / "out")
+    (tmp_path / "out" / "index.html").unlink()
+    run.run(found, Settings(formats=("csv",)), tmp_path / "out")
+    run.run(found, Settings(formats=("csv",)), tmp_path / "out")
+    assert (tmp_path / "out" / ".triage" / "settings.json").read_text() == "{}"
+
+
 @pytest.mark.slow
 def test_a_worker_that_dies_costs_one_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     night(tmp_path / "in", 6, 0)

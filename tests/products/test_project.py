@@ -255,6 +255,16 @@ def test_settings_of_another_user_are_passed_over_and_named(home: Path, monkeypa
     assert project.load(TODAY, home, {}, str(home / "other.toml")).scope == "named"
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="takes root to make another user's link")
+def test_a_link_of_another_user_to_own_settings_is_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "mine.toml").write_text('scope = "mine"\n')
+    (home / "triage.toml").symlink_to(home / "mine.toml")
+    assert project.load(TODAY, home, {}).scope == "mine"
+    os.chown(home / "triage.toml", 12_345, -1, follow_symlinks=False)
+    assert project.load(TODAY, home, {}) == project.Project()
+    assert len(project.passed_over(home, {})) == 1
+
+
 def test_outside_of_a_repository_only_the_folder_itself_counts(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "triage.toml").write_text('scope = "above"\n')

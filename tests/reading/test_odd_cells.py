@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SAMPLES
 from triage.capture.cells import Block
 from triage.capture.source import Source
-from triage.reading import far_off, printed_digits, reader, text_blocks
+from triage.reading import far_off, odd_cells, printed_digits, reader, text_blocks
 
 HEAD = "name,gpu.time [ms],sm.throughput [%],l2.hit_rate [%]"
 ROWS = [
@@ -54,6 +54,46 @@ def test_a_figure_that_a_spreadsheet_rounded_is_named(tmp_path: Path) -> None:
     assert any(c == "odd-cell" and "line 8: 'gpu.time [ms]' is 4.12E+04, with fewer digits" in m for c, m in found), (
         found
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (["41.5", "42.1", "40.0", "39.7", "9.71e-05", "41.0"], "line 7: 'x' is 9.71e-05, all others have 1 decimal"),
+        (["41.5", "42.13", "40.0", "39.7", "9.71e-05", "41.0"], ""),  # a tool that prints as many digits as it needs
+        (["41", "42", "40", "39", "9.71e-05", "41"], ""),
+        (["812", "1.234", "15.301", "9.877", "640", "2.413"], "line 4: 'x' is 1.234, others are whole"),
+        (["812", "1.125", "15.375", "9.500", "640", "2.625"], ""),  # eighths
+        (["812", "1.234", "15.301", "0.877", "640", "2.413"], ""),
+        (["812", "1.234", "15.301", "9.87", "640", "2.413"], ""),
+    ],
+)
+def test_an_exponent_among_fixed_decimals_and_points_between_thousands_are_named(column: list[str], said: str) -> None:
+    block = Block(["x"], [[c] for c in column], list(range(3, 9)))
+    found = [f"line {block.lines[i]}{what}" for i, what in printed_digits.find(block, [tuple(column)], (), ())]
+    assert [text for text in found if said and said in text] == found and bool(found) is bool(said), found
+
+
+def test_a_number_of_a_row_out_of_order_is_named(tmp_path: Path) -> None:
+    ids = [3 * n + n % 2 for n in range(40)]
+    head = "Dispatch_Id,Kernel_Name,Correlation_Id,Grid_Size,Workgroup_Size,LDS_Block_Size,Counter_Name,Counter_Value"
+    for at, number, said in ((20, 0, ""), (20, 500, ""), (20, ids[20] - 4, None), (2, 500, None), (20, ids[20], None)):
+        numbers = [*ids[:at], number, *ids[at + 1 :]]
+        rows = [f"{n},scan,{i},4096,256,0,FETCH_SIZE,{90 + i % 7}.5" for i, n in enumerate(numbers)]
+        block = Block(head.split(","), [r.split(",") for r in rows], list(range(2, 42)))
+        found = [what for _, _, what in odd_cells._order(block, list(zip(*block.rows, strict=True)))]
+        assert found == ([f": 'Dispatch_Id' is {number}, all others rise"] if said is not None else []), number
+
+
+def test_counts_of_one_table_are_printed_alike(tmp_path: Path) -> None:
+    for name in ("passes.csv", "frame_00600.csv"):
+        text = (SAMPLES / "arm-layer" / name).read_text()
+        (tmp_path / name).write_text(text)
+        assert not [q for q in reader.read(str(tmp_path / name)).quality if q.check == "odd-cell"]
+        changed = text.replace("2400000", "2400.5").replace("41000000.00", "41000000")
+        (tmp_path / name).write_text(changed)
+        found = [q.message for q in reader.read(str(tmp_path / name)).quality if q.check == "odd-cell"]
+        assert any("other counts have" in message for message in found), found
 
 
 def test_a_figure_far_off_is_named_in_a_column_with_gaps(tmp_path: Path) -> None:
@@ -223,7 +263,7 @@ def test_a_quotient_of_cycles_is_whole_by_no_chance(cells: tuple[str, str], odd:
     head = ["ID", *(f"unit{i}__x.avg.pct_of_peak_sustained_elapsed" for i in range(5))]
     rows = [[str(n), cells[n], *(f"{7 + i + n}.123456789" for i in range(4))] for n in range(2)]
     block = Block(head, rows, [3, 4])
-    found = [what for _, what in printed_digits.find(block, list(zip(*rows, strict=True)), ())]
+    found = [what for _, what in printed_digits.find(block, list(zip(*rows, strict=True)), (), ())]
     assert [f"is {odd}, others like it have many decimals" in what for what in found] == ([True] if odd else [])
 
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,8 +43,11 @@ class Tools:
 
     folders: Sequence[Path]
     settings: Settings = field(default_factory=Settings)
-    _doctor: Any = None
     _busy: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def _doctor(self) -> Any:
+        return self.settings.diagnoser()
 
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         from dataclasses import replace
@@ -53,8 +57,6 @@ class Tools:
 
         settings = replace(self.settings, device=device, marker=marker)
         with self._busy:
-            if self._doctor is None:
-                self._doctor = self.settings.diagnoser()
             STEP.get()("reading")
             capture = settings.read(copied(path))
             STEP.get()("diagnosing")
@@ -129,8 +131,6 @@ class Tools:
                 sides[-1].append(self.settings.read(copied(p)))
         STEP.get()("comparing")
         with self._busy:
-            if self._doctor is None:
-                self._doctor = self.settings.diagnoser()
             doc = comparing.compare(*(self._doctor.diagnose(side) for side in sides))
         frame = {k: doc["frame"][k] for k in ("before_ns", "after_ns", "verdict", "interval", "needs", "remarks")}
         pairs = sorted(doc["pairs"], key=lambda p: -abs((p["before_ns"] or 0) - (p["after_ns"] or 0)))

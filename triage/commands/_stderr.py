@@ -6,6 +6,8 @@ import click
 
 
 def complain(message: str) -> None:
-    """Print one line on stderr, without control characters."""
+    """Print one line on stderr, without control characters and commands of CI services."""
+    from triage.files.writing import tame
+
     text = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
-    click.echo(f"triage: {text[:1000]}", err=True)
+    click.echo(tame(f"triage: {text[:1000]}"), err=True)

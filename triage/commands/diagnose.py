@@ -123,7 +123,7 @@ def command(
         complain(f"note: {doctor.workload.note}")
     if output in (None, "-"):
         window = _common.window(output)
-        with writing.sink(output, colours=window["color"]) as write:
+        with writing.sink(output, window["color"], form == "github") as write:
             formats.render(bundle, form, write, full=settings.full, fail_on=level, **window)
     failed = [*_reached(accepted.standing(bundle.todo), level), *budgets.exceeded(bundle)]
     for remark in _remarks(form, bundle.frame["notes"], fail_on, failed):

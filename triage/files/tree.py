@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import os
 import re
@@ -23,27 +22,36 @@ def check(path: str) -> None:
         raise TooMany("a whole file system")
 
 
-def walk(path: str, most: int, enter: Callable[[str], bool] = lambda _: True) -> list[Folder]:
+def walk(
+    path: str,
+    most: int,
+    enter: Callable[[str], bool] = lambda _: True,
+    passed: Callable[[str, str], object] = lambda *_: None,
+) -> list[Folder]:
     """A folder and those below it, sorted; links to folders are not followed, what is not ours to read is left out.
 
-    enter: is a folder below it, by its path, meant? Raises TooMany at once for a whole file system, and where there are
-    more than `most` files and folders: before any of them was opened.
+    enter: is a folder below it, by its path, meant? passed: called with what else is left out, and why. Raises TooMany at
+    once for a whole file system, and where there are more than `most` files and folders: before any of them was opened.
     """
     check(path)
     found, left, seen = list[Folder](), [path], 0
     while left:
         here = left.pop()
         folders, files = list[str](), list[str]()
-        with contextlib.suppress(OSError), os.scandir(here) as entries:
-            for entry in entries:
-                seen += 1
-                if seen > most:
-                    raise TooMany(f"a folder of more than {most:,} files")
-                with contextlib.suppress(OSError):  # a link that leads in a circle
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > most:
+                        raise TooMany(f"a folder of more than {most:,} files")
                     if entry.is_dir(follow_symlinks=False):
-                        folders.append(os.path.join(here, entry.name))
-                    elif entry.is_file():
+                        folders.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False) or os.path.isfile(entry.path):  # no link in a circle
                         files.append(entry.name)
+                    else:
+                        passed(entry.path, "a link, to no file" if entry.is_symlink() else "not a file")
+        except OSError as e:
+            passed(here, f"cannot be read ({e.strerror or e})")
         found.append((here, sorted(files)))
         left += [f for f in folders if enter(f)]
     return sorted(found)

@@ -17,20 +17,15 @@ Write = Callable[[str], object]
 
 
 @contextlib.contextmanager
-def sink(path: str | None, colours: bool = False) -> Iterator[Write]:
+def sink(path: str | None, colours: bool = False, commands: bool = False) -> Iterator[Write]:
     """A write function: stdout for None or "-", else an atomic file. Raises ReportError when it cannot be written.
 
-    Nothing that a terminal would obey goes to stdout. colours: the text has been rendered for a terminal, whose
-    colours are ours; names in it are tame already.
+    Nothing that a terminal or a CI service would obey goes to stdout. colours: the text has been rendered for a terminal,
+    whose colours are ours; names in it are tame already. commands: the text is made of a service's commands.
     """
-    if path in (None, "-"):
-        yield lambda text: _stdout(text, colours)
-        sys.stdout.flush()
-        return
-    assert path is not None
-    target = Path(path)
-    if _is_stdout(target):  # /dev/stdout, whatever stands behind it
-        yield lambda text: _stdout(text, colours)
+    target = Path(path or "-")
+    if path in (None, "-") or _is_stdout(target):  # /dev/stdout, whatever stands behind it
+        yield lambda text: _stdout(text, colours, commands)
         sys.stdout.flush()
         return
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -69,10 +64,10 @@ def _device(path: Path) -> Iterator[Write]:
         raise ReportError(f"{path}: cannot be written ({e.strerror or e})", "choose another -o") from e
 
 
-def _stdout(text: str, colours: bool) -> object:
+def _stdout(text: str, colours: bool, commands: bool = False) -> object:
     # a console of another encoding must not turn a marker name into a traceback
     encoding = sys.stdout.encoding or "utf-8"
-    return sys.stdout.write(tame(text, colours).encode(encoding, "triage-plain").decode(encoding))
+    return sys.stdout.write(tame(text, colours, commands).encode(encoding, "triage-plain").decode(encoding))
 
 
 # Terminal controls, and characters that reverse the direction of text; line ends and tabs are meant, and so are the colours
@@ -82,8 +77,21 @@ _OBEYED = re.compile(
 )
 
 
-def tame(text: str, colours: bool = True) -> str:
-    """Text without anything that a terminal would obey: such characters are named, `‹U+009B›`."""
+# Commands that CI services take from a log: of Azure and TeamCity anywhere in a line, of GitHub at its start, too
+# (github.com/actions/runner, ActionCommandManager). Named as JSON names characters: there the value stays.
+_COMMAND_RE = re.compile(
+    r"#(?=#(?:\[|vso\[|teamcity\[))|^([ \t]*):(?=:(?:add-|debug|echo|end|error|group|notice|remove-|save-|set-|stop-|warning))",
+    re.MULTILINE,
+)
+
+
+def tame(text: str, colours: bool = True, commands: bool = False) -> str:
+    """Text without anything that a terminal would obey: such characters are named, `‹U+009B›`.
+
+    Nor what CI services obey, unless `commands`: `\\u0023#vso[`.
+    """
+    if not commands and ("##" in text or "::" in text):
+        text = _COMMAND_RE.sub(lambda m: f"{m[1] or ''}\\u{ord(m[0][-1]):04x}", text)
     # nearly every text ends here: without its line ends and tabs nothing in it needs a closer look
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text

@@ -124,7 +124,7 @@ def occupancy(
     if all(np.ndim(value) == 0 for value in given.values()):
         # One launch gets the full answer with steps and notes; arrays get columns, and `at` for one of them.
         model.run(**given)  # refuses what is not a whole number before it is cut to one
-        return single(model, Launch(**{name: int(value) for name, value in given.items()}), arch)
+        return single(model, Launch(**{name: int(min(value, UNLIMITED)) for name, value in given.items()}), arch)
     return OccupancyArray(model, given, *model.count(**given))
 
 

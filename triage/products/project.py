@@ -143,7 +143,8 @@ def _candidates(start: Path) -> list[Path]:
 def foreign(path: Path) -> bool:
     """True if the file or its folder belongs to another user, who could change answers; root could anyway."""
     try:
-        owners = {path.stat().st_uid, path.parent.stat().st_uid}
+        # of a link, too: in a folder for all it may name another file of this user
+        owners = {path.lstat().st_uid, path.stat().st_uid, path.parent.stat().st_uid}
     except OSError:
         return True
     return hasattr(os, "geteuid") and not owners <= {os.geteuid(), ROOT}
@@ -205,7 +206,7 @@ def parse(path: Path, table: Mapping[str, Any], today: date) -> Project:
     rules = []
     for n, rule in enumerate(table.get("rules", ())):
         folder = path.parent / rule if isinstance(rule, str) else None
-        if folder is None or not folder.exists():
+        if folder is None or not os.path.exists(folder):
             raise _wrong(where, f"rules[{n}]", f"{rule!r} is no folder or file beside it")
         rules.append(str(folder))
     budgets = table.get("budgets", {})

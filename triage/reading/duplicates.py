@@ -46,8 +46,7 @@ def refuse(files: Iterable[Source]) -> None:
         for times in TIMES:
             if not file.size % times and _repeats(Path(file.path), times):
                 raise BadCapture(
-                    f"{file.path}: the same export {times} times in a row",
-                    "delete the copies, or export again",
+                    f"{file.path}: the same export {times} times in a row", "delete the copies, or export again"
                 )
 
 

@@ -19,10 +19,7 @@ _LONG = re.compile("metric name|counter_?name|^metric$", re.IGNORECASE)  # of a 
 
 
 def find(
-    block: Block,
-    figures: Mapping[int, Sequence[float]],
-    sparse: Mapping[int, Sequence[float]],
-    texts: Sequence[Column],
+    block: Block, figures: Mapping[int, Sequence[float]], sparse: Mapping[int, Sequence[float]], texts: Sequence[Column]
 ) -> Iterator[tuple[int, str]]:
     """(row, what) of rows with one such figure. figures: columns of the block that hold nothing else; texts: the others.
 

@@ -73,13 +73,15 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
         columns = list(zip(*block.rows, strict=True))
         known, exponents = _known(table, n, block), "E+" in table.files[n].head_text
         found = _cells(block, columns, known, may_lack, exponents, getattr(module, "FAR", ()))
-        digits = ((block.lines[i], "odd-cell", what) for i, what in printed_digits.find(block, columns, decimals))
+        odd = printed_digits.find(block, columns, decimals, getattr(module, "WHOLE", ()))
+        digits = ((block.lines[i], "odd-cell", what) for i, what in odd)
         for line, check, what in (
             *found,
             *digits,
             *_apart(block, columns, together),
             *_twice(block),
             *_jump(block, columns),
+            *_order(block, columns),
             *_sum(block),
             *_again(block, table.files[n].head_lines),
         ):
@@ -119,17 +121,11 @@ def _cells(
             yield block.lines[i], "odd-cell", f": {block.title(at)[:60]!r} is {column[i]!r}, an error of a spreadsheet"
             continue
         if len(column) > WHOLE and "\0".join(column).count(".") == 1 and (i := _fraction(column)) >= 0:
-            yield (
-                block.lines[i],
-                "odd-cell",
-                f": {block.title(at)[:60]!r} is {column[i][:40]}, all others are whole numbers",
-            )
+            what = f": {block.title(at)[:60]!r} is {column[i][:40]}, all others are whole numbers"
+            yield block.lines[i], "odd-cell", what
         if exponents and (i := _rounded(column)) >= 0:
-            yield (
-                block.lines[i],
-                "odd-cell",
-                f": {block.title(at)[:60]!r} is {column[i][:40]}, with fewer digits than the others",
-            )
+            what = f": {block.title(at)[:60]!r} is {column[i][:40]}, with fewer digits than the others"
+            yield block.lines[i], "odd-cell", what
             continue
         alike = column.count(column[0]) == len(column) and column[0] not in BLANK
         if at in known or (alike and not _SPACED.fullmatch(column[0])):
@@ -281,6 +277,23 @@ def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
             what = f": {block.title(at)[:60]!r} jumps from {column[i - 1]} to {column[i]}, elsewhere by one: rows may be missing"
             yield block.lines[i], "odd-cell", what
             return
+
+
+def _order(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
+    """The one number of a row that is below the first or above the last of numbers which rise without it."""
+    for at, column in enumerate(columns[:NUMBERED]):
+        if len(column) < WHOLE or not all(c.isdigit() and len(c) < STAMP for c in column):
+            continue
+        numbers = list(map(int, column))
+        falls = [i for i, (a, b) in enumerate(itertools.pairwise(numbers), 1) if b <= a]
+        if (
+            len(falls) == 1 and STEPS <= (i := falls[0]) < len(numbers) - STEPS
+        ):  # nearer, it may have ended out of order
+            low, high = numbers[i] <= numbers[0], numbers[i - 1] >= numbers[-1]
+            if low != high and (numbers[i + 1] > numbers[i - 1] if low else numbers[i] > numbers[i - 2]):
+                k = i if low else i - 1
+                yield block.lines[k], "odd-cell", f": {block.title(at)[:60]!r} is {column[k]}, all others rise"
+                return
 
 
 def _numbered(block: Block, again: int) -> bool:

@@ -6,35 +6,48 @@ neither is held to anything here.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from triage.capture.cells import Block
+from triage.ground.phrasing import plural
 from triage.reading.text_blocks import Column
 
 OTHERS = 5  # cells of a column that agree, beside which one is odd
 SURE = 3  # decimals that are 0 all together once in a thousand figures
 MORE, MAX_FIXED = 2, 3  # decimals more than the others, of which a tool with a fixed number prints so many at most
 ROWS, COLUMNS = 3, 3  # of percentages: a column of whole numbers is no chance below others with decimals
+MIN_SEEN = 2  # figures among three cells of a column of figures
+_EXPONENT_RE = re.compile(r"\d(?:\.\d+)?[eE][+-]?\d+")
+GROUP = 3  # digits between the points of thousands
 LONG = 6  # decimals of a quotient that is printed in full
 _Found = tuple[int, str]  # row, what
 
 
-def find(block: Block, columns: Sequence[Column], always: Collection[str]) -> Iterator[_Found]:
-    """(row, what) of cells, and of columns by their first cell. always: columns that the tool prints with decimals."""
+def find(block: Block, columns: Sequence[Column], always: Collection[str], whole: Collection[str]) -> Iterator[_Found]:
+    """(row, what) of cells, and of columns by their first cell.
+
+    always: columns that the tool prints with decimals. whole: those of counts, in lower case, printed alike.
+    """
     shares: dict[int, Sequence[int]] = {}
     quotients: dict[int, Sequence[int]] = {}
     for at, column in enumerate(columns):
         title = block.title(at)
         percent, quotient, decimals = "%" in title, _is_quotient(title), title in always
-        if (
-            not (percent or quotient or decimals or len(column) > OTHERS)
-            or not _figure(column[0])
-            or not _figure(column[-1])
-        ):
+        seen = (column[0], column[len(column) // 2], column[-1])
+        if not (percent or quotient or decimals or len(column) > OTHERS) or sum(map(_figure, seen)) < MIN_SEEN:
             continue
-        if not all(map(_figure, column)):
+        if odd := [i for i, c in enumerate(column) if not _figure(c)]:
+            places, cell = [_places(c) for c in column if _figure(c)], column[odd[0]]
+            exponent = len(odd) == 1 and _EXPONENT_RE.fullmatch(cell) and 0 < max(places) == min(places)
+            if exponent and len(places) >= OTHERS:
+                yield odd[0], f": {title[:60]!r} is {cell[:40]}, all others have {plural(places[0], 'decimal')}"
             continue
-        places = [len(c) - 1 - c.find(".") if "." in c else 0 for c in column]
+        places = list(map(_places, column))
+        if len(column) > OTHERS and not percent and set(places) == {0, GROUP} and _grouped(column):
+            i = places.index(GROUP)
+            yield i, f": {title[:60]!r} is {column[i][:40]}, others are whole: its point may divide thousands"
         if percent:
             shares[at] = places
         if quotient:
@@ -48,6 +61,23 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str]) -> It
             yield i, f": {block.title(at)[:60]!r} is {column[i][:40]}, all others have {others} decimals"
     yield from _percentages(block, columns, shares)
     yield from _quotients(block, columns, quotients)
+    yield from _counts(block, columns, whole)
+
+
+def _counts(block: Block, columns: Sequence[Column], whole: Collection[str]) -> Iterator[_Found]:
+    """The first cell of a count with other decimals than most counts of the table have."""
+    at = [k for k in range(len(columns)) if block.title(k).lower() in whole]
+    cells = [(i, k, _places(c)) for k in at for i, c in enumerate(columns[k]) if _figure(c)]
+    usual = Counter(n for *_, n in cells).most_common(1)
+    for i, k in [(i, k) for i, k, n in cells if n != usual[0][0]][:1]:
+        yield (
+            i,
+            f": {block.title(k)[:60]!r} is {columns[k][i][:40]}, other counts have {plural(usual[0][0], 'decimal')}",
+        )
+
+
+def _places(cell: str) -> int:
+    return len(cell) - 1 - cell.find(".") if "." in cell else 0
 
 
 def _is_quotient(title: str) -> bool:
@@ -90,6 +120,14 @@ def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Seq
 
 def _figure(cell: str) -> bool:
     return cell.replace(".", "", 1).isdigit()
+
+
+def _grouped(column: Column) -> bool:
+    """True for several figures with three digits behind the point that are no eighths, and none below one."""
+    pointed = [c for c in column if "." in c]
+    return len({c[-GROUP:] for c in pointed if int(c[-GROUP:]) % 125}) >= GROUP and not any(
+        c[0] == "0" for c in pointed
+    )
 
 
 def _odd(column: Column, places: Sequence[int]) -> int:

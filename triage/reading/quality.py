@@ -39,15 +39,7 @@ def check(table: Table, work: str = "") -> list[Quality]:
     """Run every check over a reader's table; blanks what cannot be true in its columns. work: what its dialect tells."""
     # Absurd figures first: one of them would make every maximum below meaningless.
     found = _impossible(table, RESET_NS if work == "graphics" else MAX_OF["ns"])
-    for test in (
-        _no_room,
-        _zero_stalls,
-        _constant,
-        _no_time,
-        _short_ranges,
-        _locked_clock,
-        _memory_clocks,
-    ):
+    for test in (_no_room, _zero_stalls, _constant, _no_time, _short_ranges, _locked_clock, _memory_clocks):
         found += test(table)
     return found
 

@@ -173,8 +173,7 @@ def _timed(table: Table) -> Timeline | None:
 
     if len(table.trace.devices) > timeline.MAX_DEVICES:
         raise BadCapture(
-            f"{table.files[0].path}: work on {len(table.trace.devices):,} devices",
-            "damaged file; export again",
+            f"{table.files[0].path}: work on {len(table.trace.devices):,} devices", "damaged file; export again"
         )
     found = timeline.build(table.trace)
     table.frame_ns = float(sum(d.span_ns for d in found.devices))

@@ -115,10 +115,10 @@ _MARKDOWN = re.compile(r"([\\`*\[\]|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\w)_|_(
 def markdown(text: object) -> str:
     """Prose for Markdown: nothing in it can start markup, in a table cell or outside."""
     line = _MARKDOWN.sub(r"\\\1", clean(text))
-    # at the start of a line `1.` begins a list, `-` and `+` too, `=` underlines a heading
+    # at the start of a line `1.` begins a list, `-` and `+` too, `=` underlines a heading, `/` is a quick action of GitLab
     if m := re.match(r"(\d+)([.)])(\s)", line):
         return f"{m[1]}\\{m[2]}{m[3]}{line[m.end() :]}"
-    return f"\\{line}" if line[:1] in ("+", "-", "=", ":", ">", "#") else line
+    return f"\\{line}" if line[:1] in ("+", "-", "=", ":", ">", "#", "/") else line
 
 
 def unmentioned(text: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Write = Callable[[str], object]
 T = TypeVar("T")
 _FORMULA = tuple("=+-@\t\uff1d\uff0b\uff0d\uff20")  # the last four: full-width, taken alike in East Asia
+_FORMULA_RE = re.compile(rf"(?:^|(?<=;))(?=[{re.escape(''.join(_FORMULA))}])")
 CHUNK = 1 << 16  # characters handed on at once
 
 
@@ -43,5 +45,6 @@ def inert(value: T) -> T | str:
         return value
     # cleaned first: a blank or an invisible character before `=` would hide it from the look at the first one
     text = clean(value)
-    # spreadsheets take what follows an apostrophe for text; quotes alone do not keep a formula from running
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    # spreadsheets take what follows an apostrophe for text; quotes alone do not keep a formula from running.
+    # Where decimals have a comma, cells end at a semicolon, also within these quotes.
+    return _FORMULA_RE.sub("'", text) if text.startswith(_FORMULA) or ";" in text else text

@@ -250,7 +250,7 @@ def _report(b: Bundle, path: Path, write: Write, full: bool, trusted: bool, brie
         names["page"] = page.page(b, s, brief)
     written = 0
     try:
-        for chunk in env.get_template(path.name).generate(names):
+        for chunk in _stream(env, path, names):
             written += len(chunk)
             if written > MAX_TEXT and not trusted:
                 raise ReportError(f"{path}: output of the template exceeds {MAX_TEXT:,} characters", "limit its loops")
@@ -292,6 +292,10 @@ def render(path: Path, **names: object) -> str:
 
 def pieces(path: Path, **names: object) -> Iterator[str]:
     """The same in pieces, for output too long for one text."""
-    stream = environment(path, trusted=True).get_template(path.name).stream(names)
-    stream.enable_buffering(CHUNK_PIECES)
+    return _stream(environment(path, trusted=True), path, names)
+
+
+def _stream(env: jinja2.Environment, path: Path, names: Mapping[str, object]) -> Iterator[str]:
+    stream = env.get_template(path.name).stream(names)
+    stream.enable_buffering(CHUNK_PIECES)  # each piece by itself would cost more to pass on than to make
     return stream

@@ -70,3 +70,10 @@ def test_what_the_runtime_does_is_no_kernel_of_the_program() -> None:
         'Name,Calls,TotalDurationNs,AverageNs,Percentage\n"<barrier packet>",3,90,30,9\n__amd_rocclr_copyBuffer.kd,1,10,10,1\nk,1,900,900,90\n'
     )
     assert t.kinds is not None and list(t.kinds) == ["copy", "copy", "compute"]
+
+
+def test_an_impossible_size_of_the_device_is_noted(tmp_path: Path) -> None:
+    for path in (SAMPLES / "rocprofv3-counters").glob("*.csv"):
+        (tmp_path / path.name).write_text(path.read_text().replace(",8,64,64,", ",8,64,-641,"))
+    found = [q.message for q in reader.read(str(tmp_path)).quality if q.check == "impossible-value"]
+    assert found == ["Wave_Front_Size is -641 in 4711_agent_info.csv, line 3; treated as missing"]

@@ -91,6 +91,8 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
 
     def number(header: str) -> float:
         value = odd.number(row.get(header) or "", "us", header, line)
+        if value < 0:
+            table.remark("impossible-value", f"{header} is {value:g} in {info.name}, line {line}; treated as missing")
         return value if value == value else 0.0
 
     values = {spec: number(column) for spec, column in _SPECS.items()}

@@ -45,6 +45,12 @@ LAUNCH_NAMES = {
     "launch.threads": ["grd", "Grid_Size"],
     "launch.wave_size": ["wave_size", "Wave_Size"],
 }
+WHOLE = {h.lower() for names in LAUNCH_NAMES.values() for h in names} | {
+    "beginns",
+    "endns",
+    "start_timestamp",
+    "end_timestamp",
+}
 
 
 def recognise(source: Source) -> Match | None:

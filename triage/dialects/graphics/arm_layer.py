@@ -51,6 +51,8 @@ _OF_QUADS = {
     "Partial rasterized fine quads": "pixels.partial_coverage",
 }
 _LANES = 4.0  # pixels of a quad
+# counters, which the layer prints with two decimals and other tools with none
+WHOLE = {h.lower() for h in (*_QUEUES, *_PLAIN, _QUADS, *_OF_QUADS, "Width", "Height", "GPU active cycles")}
 MIN_QUEUES = 2  # columns of queue cycles that tell a table of passes
 _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "transfer": "copy", "copy": "copy", "image": "copy", "buffer": "copy", "render": "geometry"}  # fmt: skip
 

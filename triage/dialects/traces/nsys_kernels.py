@@ -46,6 +46,7 @@ REDUNDANT = (
 )
 # one of them, or more in another unit of time (Nsight Systems User Guide, reports of nsys stats)
 DECIMALS = ("Time (%)", "Time(%)", "Avg (ns)", "Med (ns)", "StdDev (ns)", "Average", "Median", "StdDev")
+WHOLE = ("total time (ns)", "total proj time (ns)", "instances", "min (ns)", "max (ns)")
 collect = nsys.collect
 
 

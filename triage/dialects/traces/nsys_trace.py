@@ -18,6 +18,7 @@ from triage.ground import units
 NAME = "nsys-trace"
 SIGN = ("grdx",)
 TOGETHER = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd")  # of kernels
+WHOLE = ("start (ns)", "duration (ns)", *map(str.lower, TOGETHER))
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = nsys.CAPTURE

@@ -10,8 +10,11 @@ import glob
 import hashlib
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from triage import dialects
@@ -19,29 +22,13 @@ from triage.capture.source import Source
 from triage.files import tree
 from triage.ground.errors import CaptureError, TriageError, install
 
-STATE = ".triage"  # a batch keeps its notes here; a folder that holds it is a batch's output, not its input
+STATE = ".triage"  # a batch keeps its notes here; a folder with notes is a batch's output, not its input
 MAX_SEARCHED_FILES = 200_000  # files and folders that are searched for captures
 TABLES = (".csv", ".tsv", ".xls", ".gz", ".ncu-rep", ".ncu-repz", ".nsys-rep")  # taken in a folder whatever is in them
 PASSED = (".png", ".jpg", ".html", ".md", ".pdf", ".zip", ".py", ".cu", ".cpp", ".h", ".sh", ".yaml", ".svg")
-_NEVER = re.compile(r"(manifest|readme|licen[cs]e|origin|notice|changelog|\.|thumbs\.db|desktop\.ini)", re.IGNORECASE)
-# (the file an export is read from, the files that go with it): these are no captures where the first one is
-_FAMILIES = tuple(
-    (re.compile(main, re.IGNORECASE), re.compile(others, re.IGNORECASE))
-    for main, others in (
-        (r"GPUTRACE_REGIMES", r"D3DPERF_EVENTS|GPUTRACE_FRAME|REPRO_INFO|^FRAME\."),
-        (
-            r"^pmc_perf\.csv(\.gz)?$",
-            r"^(sysinfo|timestamps|roofline|results_.+|pmc_perf_\d+|SQC?_\w+|dispatch_info|\w+_agent_info)\.csv(\.gz)?$|^log\.txt$",
-        ),
-        (r"^results_.+\.csv(\.gz)?$", r"^(sysinfo|timestamps|roofline|SQC?_\w+|\w+_agent_info)\.csv(\.gz)?$"),
-        (r"counters?\b.*\.csv$", r"events?\b.*\.txt$"),
-        (r"pc_sampling_(host_trap|stochastic)\.csv$", r"kernel_trace\.csv$"),
-        (r"counter_collection\.csv$", r"kernel_trace\.csv$"),  # counters serialise kernels: their trace adds nothing
-        (
-            r"(counter_collection|kernel_trace)\.csv$",
-            r"(agent_info|memory_copy_trace|(hip|hsa|marker)_(runtime_)?(api_)?trace)\.csv$",
-        ),
-    )
+NOTE_RE = re.compile(r"[a-z0-9_-]{1,71}-[0-9a-f]{8}\.json")  # of a capture, after its slug
+_NEVER = re.compile(
+    r"(manifest|readme|licen[cs]e|origin|notice|changelog)(?![a-z])|\.|thumbs\.db|desktop\.ini", re.IGNORECASE
 )
 # metric sets or passes of one program: one capture
 _SETS_RE = re.compile(r"metrics_.*\.csv|.*counter_collection\.csv|results_.+\.csv(\.gz)?", re.IGNORECASE)
@@ -106,6 +93,13 @@ def _expand(path: str, out: str, g: Gathered) -> list[tuple[str, str]]:
     return [(path, os.path.basename(path))]
 
 
+def is_output(folder: str | Path) -> bool:
+    """True if a batch writes into this folder: its notes, or its lock, are there."""
+    with suppress(OSError):
+        return any(name == "lock" or NOTE_RE.fullmatch(name) for name in os.listdir(os.path.join(folder, STATE)))
+    return False
+
+
 def _is_companion(path: Path, g: Gathered) -> bool:
     try:
         beside = [p.name for p in path.parent.iterdir()]
@@ -120,12 +114,18 @@ def _walk(root: Path, out: str, g: Gathered) -> list[tuple[str, str]]:
     """Captures below a folder; of nested folders that count as one export the innermost is it."""
 
     def searched(folder: str) -> bool:
-        return not ((out and os.path.realpath(folder) == out) or os.path.isdir(os.path.join(folder, STATE)))
+        if out and os.path.realpath(folder) == out:
+            return False
+        hidden = "a hidden folder" if folder != str(root) and os.path.basename(folder).startswith(".") else ""
+        if why := f"written by triage batch ({STATE})" if is_output(folder) else hidden:
+            passed(folder, why)
+        return not why
+
+    def passed(path: str, why: str) -> None:
+        g.passed.append((path, f"not searched: {why}"))
 
     try:
-        below = tree.walk(
-            str(root), MAX_SEARCHED_FILES, lambda f: not os.path.basename(f).startswith(".") and searched(f)
-        )
+        below = tree.walk(str(root), MAX_SEARCHED_FILES, searched, passed)
     except tree.TooMany as e:
         raise TriageError(f"{root}: {e} {_NO_PLACE}", _HINT) from None
     if not searched(str(root)):
@@ -173,12 +173,18 @@ def _split(files: Iterable[str]) -> tuple[set[str], set[str]]:
     names = list(files)
     mains: set[str] = set()
     companions: set[str] = set()
-    for number, (main, others) in enumerate(_FAMILIES):
-        first = {n for n in names if main.search(n) and not others.search(n)}
-        if first:
+    for main, others, whole in _families():
+        if first := {n for n in names if main.search(n) and not others.search(n)}:
             companions |= {n for n in names if others.search(n)}
-            mains |= first if number < 2 else set()
+            mains |= first if whole else set()
     return mains, companions - mains
+
+
+@cache
+def _families() -> list[tuple[re.Pattern[str], re.Pattern[str], bool]]:
+    """(main file, files that go with it, is the folder the export?) as families.toml says."""
+    families = tomllib.loads(Path(__file__).with_name("families.toml").read_text("utf-8"))["family"]
+    return [(*(re.compile(f[k], re.IGNORECASE) for k in ("main", "others")), "folder" in f) for f in families]  # type: ignore[misc]
 
 
 def companions(names: Iterable[str]) -> set[str]:

@@ -26,14 +26,13 @@ from triage.ground.errors import ReportError, TriageError
 from triage.products.batch import index, workers
 from triage.products.batch.batch_contents import Batch, ranked, recur
 from triage.products.batch.batch_result import Note, Recurring
-from triage.products.batch.find import STATE, Found
+from triage.products.batch.find import NOTE_RE, STATE, Found, is_output
 from triage.products.batch.workers import Outcome
 from triage.products.settings import Settings
 from triage.rendering import declared, formats, templates
 from triage.rendering.findings_csv import rows
 from triage.rendering.findings_parquet import parquet
 
-_NOTE = re.compile(r"[A-Za-z0-9_-]{1,80}\.json")
 _PART = re.compile(r"\.(.{1,40})\.(?:[0-9a-f]{8})\.part")  # of `writing.atomic`
 _OURS = ("index.html", "index.md", "findings.csv", "findings.parquet", "errors.csv")
 _LARGEST = 1 << 30  # bytes of a report
@@ -67,7 +66,7 @@ def run(
     """
     state = out / STATE
     try:
-        if not state.is_dir() and (theirs := next((n for n in _OURS if (out / n).exists()), "")):
+        if not is_output(out) and (theirs := next((n for n in _OURS if (out / n).exists()), "")):
             raise ReportError(f"{out / theirs}: not written by triage batch", "move it, or choose another -o")
         state.mkdir(parents=True, exist_ok=True)
         for place in (state, out / "reports"):
@@ -128,7 +127,7 @@ def _sweep(out: Path, slugs: set[str]) -> None:
             if m and (not ours or m[1] in ours) and not part.is_symlink():
                 part.unlink(missing_ok=True)
     for note in sorted((out / STATE).glob("*.json")):
-        if _NOTE.fullmatch(note.name) and note.stem not in slugs:
+        if NOTE_RE.fullmatch(note.name) and note.stem not in slugs:
             _forget(out, note.stem)
 
 

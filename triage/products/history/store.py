@@ -26,6 +26,7 @@ from triage.products.history.schema import APPLICATION, MIGRATIONS, VERSION
 WAIT = 60.0  # seconds a writer waits for the others
 LONGEST = 1 << 20  # bytes of one text or row; paths of markers are some hundred
 _TEXT, _PER_BYTE = 1 << 22, 4  # bytes of all texts that are read: so many and, for each byte of the file, so many more
+_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends the name of such a journal (sqlite.org/fileformat2.html, section 3)
 _LAST = 253_402_300_799  # 9999-12-31 in seconds since 1970
 Row = Any  # a tuple of the types asked for
 
@@ -85,6 +86,10 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
         raise TriageError(f"{path}: no such history", "create it: triage history add CAPTURE...")
     db: Database | None = None
     try:
+        if other := _foreign_beside(
+            where
+        ):  # SQLite would write through a link, and delete the file that a journal names
+            raise TriageError(f"{other}: not a journal of triage", "move it away, or copy the history alone")
         if create:
             in_reach(where.parent, "--history")
             where.parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +111,20 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
     finally:
         if db is not None:
             db.close()
+
+
+def _foreign_beside(where: Path) -> Path | None:
+    """The journal or log beside a history that is a link, or ends with the name of a journal over several databases."""
+    for path in (where.with_name(where.name + ending) for ending in ("-journal", "-wal", "-shm")):
+        if path.is_symlink() or (path.is_file() and _ends_with(path, _JOURNAL)):
+            return path
+    return None
+
+
+def _ends_with(path: Path, mark: bytes) -> bool:
+    with path.open("rb") as f:
+        f.seek(max(0, path.stat().st_size - len(mark)))
+        return f.read() == mark
 
 
 def _connect(where: Path, create: bool) -> Database:

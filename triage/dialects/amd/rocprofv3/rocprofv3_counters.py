@@ -6,13 +6,14 @@ from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Record, each
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import agents, long, rocm
+from triage.dialects.amd import agents, long, rocm, rocprof
 from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, passes
 from triage.dialects.tables import wide_table
 
 NAME = "rocprofv3-counters"
+WHOLE = rocprof.WHOLE
 SIGN = ("counter",)
 FOLDERS = True
 _SAME = """kernelname gridsize workgroupsize agentid queueid processid threadid kernelid ldsblocksize scratchsize vgprcount

@@ -8,7 +8,7 @@ from triage.capture import shape
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.amd import agents, rocm
+from triage.dialects.amd import agents, rocm, rocprof
 from triage.dialects.amd.pc_sampling import sample_file
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
@@ -17,6 +17,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-kernels"
+WHOLE = rocprof.WHOLE
 SIGN = ("timestamp",)
 FOLDERS = True
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
