@@ -116,6 +116,8 @@ def test_fail_on_asks_the_list(tmp_path: Any) -> None:
 def test_levels_come_from_one_table(share: float | None, confidence: str, want: str) -> None:
     assert level(share, confidence) == want
     assert want in LEVELS
+    # what may save nothing is never critical
+    assert level(share, confidence, sure=False) == ("high" if want == "critical" else want)
 
 
 @cache

@@ -131,13 +131,13 @@ class _Page:
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=LABEL)
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
-        self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
             grid.add_row(HEADS.not_diagnosed, Text(verdict_phrases.undiagnosed(self.s["dark"]), "yellow"))
         for c in self.doc["captures"]:
             if c["frames"]:
                 grid.add_row(HEADS.frames, frames(c["frames"]))
-        grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
+        if self.s["duration_ns"]:
+            grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if [v["verdict"] for v in self.s["verdicts"]] in (["fix"], ["suspect"], ["at-limit"]):  # one: a word, no bar
             grid.add_row(HEADS.verdict, verdict_phrases.verdicts(self.s["verdicts"]))
         if len(self.s["verdicts"]) > 1:
@@ -153,7 +153,9 @@ class _Page:
         if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
-        self.console.print(grid)
+        if grid.row_count:
+            self.console.print()
+            self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
 
@@ -264,7 +266,7 @@ class _Page:
     def markers(self) -> None:
         """Markers by self time, each with its limiter, root cause and saving."""
         rows = self.s["markers"] if self.full else self.s["markers"][:DEFAULT_ROWS]
-        if not rows:
+        if not rows or (self.s["untimed"] and not self.full and not self.doc["findings"]):
             return
         self.title(f"{voice().items} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
