@@ -217,7 +217,7 @@ def _hideable(d: DeviceTimeline) -> float:
 
 
 def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:
-    """`device 0: 3.1 ms of 9.2 ms`; of several `5.1 ms of 18.4 ms device time: device 0 3.1 ms, device 1 2 ms`."""
+    """`device 0: 3.1 ms of 9.2 ms`; of several `5.1 ms of 18.4 ms: device 0 3.1 ms, device 1 2 ms`."""
     times = {d.key: of(d) for d in devices if of(d) > 0}
     if not times:
         return "none on any device"
@@ -225,4 +225,4 @@ def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], floa
     if len(devices) == 1:
         return "".join(f"device {key}: {show(ns, 'ns')} of {span}" for key, ns in times.items())
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
-    return f"{show(sum(times.values()), 'ns')} of {span} device time: {first_of(shown, 4)}"
+    return f"{show(sum(times.values()), 'ns')} of {span}: {first_of(shown, 4)}"
