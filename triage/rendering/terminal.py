@@ -12,7 +12,6 @@ from rich.text import Text
 
 from triage.document import summary
 from triage.document.bundle import Bundle, column
-from triage.document.disambiguate import apart
 from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
@@ -22,14 +21,14 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases, verdict_phrases
 from triage.rendering.advice_labels import advised
-from triage.rendering.escape import clean, distinct, short
+from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
-from triage.rendering.terminal_table import table_of
+from triage.rendering.terminal_table import add_column, numbered_names, table_of
 
 MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
@@ -270,36 +269,32 @@ class _Page:
             return
         self.title(f"{voice().items} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        name = max(14, self.wide * 21 // 80)
         narrow = self.wide < NARROW  # no share, and of the limiter its fill alone
-        best = max(8, self.wide - name - 9 - (1 + 4 if narrow else 6 + 12 + 5) - 7)
-        for header, size, side in (
-            (voice().item.capitalize(), name, "left"),
-            (HEADS.self_time, 9, "right"),
-            *(() if narrow else ((HEADS.share, 6, "right"),)),
-            ("" if narrow else HEADS.limiter, 1 if narrow else 12, "left"),
-            (HEADS.root_cause, best, "left"),
-            (HEADS.saves, 7, "right"),
+        limited = any(m["workload"]["limiter_class"] != "unknown" for m in rows)
+        limiter = (1 if narrow else 12) if limited else 0
+        name = max(14, self.wide * 21 // 80) + (0 if limited or narrow else 13)
+        best = max(8, self.wide - name - 9 - (4 + limiter if narrow else 6 + 4 + limiter + limited) - 7)
+        for header, size, right in (
+            (voice().item.capitalize(), name, False),
+            (HEADS.self_time, 9, True),
+            *(() if narrow else ((HEADS.share, 6, True),)),
+            *((("" if narrow else HEADS.limiter, limiter, False),) if limited else ()),
+            (HEADS.root_cause, best, False),
+            (HEADS.saves, 7, True),
         ):
-            table.add_column(
-                header,
-                width=size,
-                justify="right" if side == "right" else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                header_style="bright_black",
-            )
-        labels = apart([(m["workload"]["name"], m["workload"]["path"]) for m in rows], {})
+            add_column(table, header, size, right)
         # shortened without the count: names that end alike would hide how often a marker ran
         calls = [f" ×{n}" if (n := m["workload"]["calls"] or 1) > 1 else "" for m in rows]
-        for m, label, times in zip(rows, distinct(labels, name, [len(c) for c in calls]), calls, strict=True):
+        labels = numbered_names([(m["workload"]["name"], m["workload"]["path"]) for m in rows], name, calls)
+        for m, label, times in zip(rows, labels, calls, strict=True):
             w = m["workload"]
             fill, style = terminal_bars.LOOKS[w["limiter_class"]]
+            words = "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"
             table.add_row(
                 label + times,
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
-                Text.assemble((fill, style), "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"),
+                *((Text.assemble((fill, style), words),) if limited else ()),
                 Text(clean(verdict_phrases.root_cause(m))),
                 phrases.back(m),
             )
