@@ -379,11 +379,12 @@ class _Page:
     def quality(self) -> None:
         """Notes on the quality of the data."""
         # those on top are not repeated
-        quality = [q for q in self.doc["quality"] if q["message"] not in self.doc["frame"]["notes"]]
+        known = self.doc["frame"]["notes"]
+        quality = list(dict.fromkeys(q["message"] for q in self.doc["quality"] if q["message"] not in known))
         if quality:
             self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):
-                self.say(clean(q["message"]), indent=2)
+                self.say(clean(q), indent=2)
             if len(quality) > len(shown):
                 self.say(f"{plural(len(quality) - len(shown), 'more note')}: --full", "bright_black", 2)
 
