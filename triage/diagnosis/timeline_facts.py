@@ -156,7 +156,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
         doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
-        out[metric] = (share, "; ".join(filter(None, (text, doing, t.slowed))))
+        out[metric] = (share, "; ".join(filter(None, (text, doing))))
     if host.median_launch_ns is not None:
         out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
     if host.median_copy_ns is not None:
