@@ -222,7 +222,7 @@ def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], floa
     if not times:
         return "none on any device"
     span = show(float(sum(d.span_ns for d in devices)), "ns")
-    if len(devices) == 1:
+    if len(times) == 1:
         return "".join(f"device {key}: {show(ns, 'ns')} of {span}" for key, ns in times.items())
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
     return f"{show(sum(times.values()), 'ns')} of {span}: {first_of(shown, 4)}"
