@@ -318,7 +318,9 @@ def test_trackers_render_one_screen_and_nothing_of_the_capture_is_live(which: st
             heads = of_type(tokens, "th_open")
             # what is of the whole capture has one line of evidence, and no place of its own
             cells = len(of_type(tokens, "td_open"))
-            assert (len(heads) == 4 and cells in (4, 8, 12)) or (t.cause["scope"] == "frame" and not heads and not cells)
+            assert (len(heads) == 4 and cells in (4, 8, 12)) or (
+                t.cause["scope"] == "frame" and not heads and not cells
+            )
         # no heading of a table is empty, and the first screen says what, how much, where, why, verify
         seen = rendered(body)
         named = [seen[i + 1].content for i, t in enumerate(seen) if t.type == "th_open"]

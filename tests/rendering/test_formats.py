@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from tests.conftest import FORMATS, ROOT, SAMPLES, diagnosis_of, generic, run
 from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 from tests.regolden import opened
+from triage.rendering import terminal_table
 
 
 @pytest.fixture(scope="module")
@@ -412,3 +413,11 @@ def test_full_width_formulas_and_mentions_in_html_are_inert() -> None:
 
     assert [inert(c + "SUM(A1)")[0] for c in "=+-@＝＋－＠"] == ["'"] * 8
     assert unmentioned("@org/team fixes #12, a@ b") == "@\u200borg/team fixes #\u200b12, a@ b"
+
+
+def test_names_that_no_cut_tells_apart_are_numbered() -> None:
+    outer = "FSDP::pre_forward (encoder.block)"
+    places = [("[CUDA memcpy Host-to-Device]", path) for path in ([], [outer, "copy_"], [outer, "to", "copy_"])]
+    labels = terminal_table.numbered_names(places, 21, ["", " ×210", " ×2"])
+    assert len(set(labels)) == 3 and any(" (1)" in label for label in labels), labels
+    assert terminal_table.numbered_names([("A", []), ("B", [])], 21, ["", ""]) == ["A", "B"]

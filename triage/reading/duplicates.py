@@ -222,11 +222,9 @@ def _rows(table: Table) -> list[Quality]:
         if not len(like):
             return []
     again = [int(i) for i in like if table.names[i] == table.names[0]]
-    if not again and len(like) == len(table) - 1:
-        text = f"all {len(table)} rows hold the same figures: they may be of the whole capture, not of each row"
-        return [Quality("equal-rows", text, doubt=True)]
     if not again:
-        return []
+        text = f"all {len(table)} rows hold the same figures: they may be of the whole capture, not of each row"
+        return [Quality("equal-rows", text, doubt=True)] if len(like) == len(table) - 1 else []
     rows = np.zeros(len(table), dtype=np.int64)  # number of each row by first appearance
     for column in (table.names, *columns):
         codes = numbered(column)[0] + 1
