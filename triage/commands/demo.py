@@ -29,8 +29,6 @@ def command(what: str, output: str | None, show: bool, copy: str | None) -> int:
 
     frame: a 4K frame of GPU Trace (default). kernel: an Nsight Compute report. trace: three training steps of PyTorch.
     """
-    from dataclasses import replace
-
     from triage.files import writing
     from triage.files.bundled import share
     from triage.findings import assembling
@@ -46,8 +44,7 @@ def command(what: str, output: str | None, show: bool, copy: str | None) -> int:
     target = output or (_page() if show else None)
     form = _common.implied(None, target) if output else "html" if show else "terminal"
     bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(form))
-    notes = ["a synthetic capture: nothing in it was measured", *bundle.frame["notes"]]
-    bundle = replace(bundle, head={**bundle.head, "frame": {**bundle.frame, "notes": notes}})
+    bundle.frame["notes"].insert(0, "a synthetic capture: nothing in it was measured")
     with writing.sink(target) as write:
         formats.render(bundle, form, write, **_common.window(target))
     if target:

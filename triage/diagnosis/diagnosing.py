@@ -202,8 +202,8 @@ def _repeats(captures: Sequence[Capture]) -> list[str]:
     """A note where captures hold the same names and times, as exports of one run do."""
     timed = [(c.self_ns.tobytes(), *c.names[:1000]) for c in captures if c.frame_ns > 0 and len(captures) > 1]
     again = len(timed) - len(set(timed))
-    text = f"{again} of {plural(len(captures), 'capture')} repeat the names and times of another: exports of one run count double"
-    return [text] if again else []
+    of = plural(len(captures), "capture")
+    return [f"{again} of {of} repeat the names and times of another: exports of one run count double"] if again else []
 
 
 def _left_out(items: Sequence[Item], kept: Sequence[Item], fewer: int, total: int, chosen: Sequence[str]) -> list[str]:

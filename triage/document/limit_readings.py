@@ -43,10 +43,8 @@ def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
     found = [f for f in doc["findings"] if f["workload"] == w["id"]]
     best = max(found, key=lambda f: (f["gain"] and f["gain"]["saved_ns"]) or 0.0, default=None)
     message = best["message"] if best else ""
-    tops = [u for u in w["sol"][:2] if u["pct"]]
-    if tops and f"{localize(tops[0]['unit'])} at " in message:
-        tops = []
-    units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops)
+    tops = [] if any(f"{localize(u['unit'])} at " in message for u in w["sol"][:1]) else w["sol"][:2]
+    units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops if u["pct"])
     facts = ". ".join(text for text in ("; ".join(text for text in (units, _traffic(doc, w)) if text), message) if text)
     ns = w["self_ns"] or 0.0
     return {

@@ -28,7 +28,7 @@ from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
-from triage.rendering.terminal_table import add_column, numbered_names, table_of
+from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of
 
 MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
@@ -160,11 +160,9 @@ class _Page:
 
     def budgets(self) -> None:
         """Budgets: time, allowance, and what would bring those under that are over."""
-        entries = self.doc["frame"].get("budgets", [])
-        if not entries:
-            return
-        self.title(HEADS.budgets)
-        self.console.print(terminal_bars.budgets(entries, self.wide))
+        if entries := self.doc["frame"].get("budgets"):
+            self.title(HEADS.budgets)
+            self.console.print(terminal_bars.budgets(entries, self.wide))
 
     def todo(self) -> None:
         """The first items of the to-do list, all of them with --full."""
@@ -265,7 +263,12 @@ class _Page:
     def markers(self) -> None:
         """Markers by self time, each with its limiter, root cause and saving."""
         rows = self.s["markers"] if self.full else self.s["markers"][:DEFAULT_ROWS]
-        if not rows or (self.s["untimed"] and not self.full and not self.doc["findings"]):
+        if not rows:
+            return
+        if self.s["untimed"] and not self.full and not self.doc["findings"]:
+            if busy := busiest_units(self.s["markers"][:MAX_MARKERS]):
+                self.title("Utilisation of the busiest units")
+                self.say("\n".join(busy[:DEFAULT_ROWS]), indent=2)
             return
         self.title(f"{voice().items} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -368,8 +371,7 @@ class _Page:
 
     def collect(self) -> None:
         """Commands that collect the missing counters."""
-        steps = next_captures.collect_next(self.s, self.full)
-        if steps:
+        if steps := next_captures.collect_next(self.s, self.full):
             self.title(HEADS.collect_next)
         for text, command in steps:
             self.say(text, indent=2)

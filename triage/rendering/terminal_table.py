@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from rich.table import Table
 
 from triage.document.disambiguate import Place, apart
+from triage.document.markers_by_time import MarkerRow
+from triage.rendering import phrases
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.text_table import TextTable
 
@@ -28,8 +29,17 @@ def table_of(t: TextTable, wide: int, split: int = -1) -> Table:
 
 def add_column(table: Table, header: str, width: int, right: bool = False) -> None:
     """A column that is cut, never wrapped."""
-    side: Literal["right", "left"] = "right" if right else "left"
-    table.add_column(header, width=width, justify=side, no_wrap=True, overflow="ellipsis", header_style="bright_black")
+    table.add_column(
+        header, width=width, justify="right" if right else "left", no_wrap=True, header_style="bright_black"
+    )
+
+
+def busiest_units(rows: Sequence[MarkerRow]) -> list[str]:
+    """`Encoder 0 + 1 more: LLC 23 %, L1 23 %`: markers of equal figures together; [] where no unit was measured."""
+    alike: dict[str, list[str]] = {}
+    for w in (m["workload"] for m in rows if m["workload"]["sol"]):
+        alike.setdefault(phrases.sol(w), []).append(w["name"])
+    return [f"{short(names[0], 40)}{phrases.and_more(len(names) - 1)}: {units}" for units, names in alike.items()]
 
 
 def numbered_names(places: Sequence[Place], room: int, after: Sequence[str]) -> list[str]:

@@ -76,14 +76,12 @@ def kinds(doc: Comparison) -> list[str]:
     Without what a warning holds word for word, and without what the headline says: the time per unit, the change of one pair.
     """
     once = "" if doc["frame"]["measured"] else " if it repeats"
-    above = " ".join(doc["warnings"])
-    out = []
+    above, out = " ".join(doc["warnings"]), []
     for k in doc["kinds"]:
         new = [e for e in k["evidence"] if (e.partition(": ")[2] or e) not in above]
         if k["kind"] == REAL:
             new = [e for e in new if not e.startswith("time per ") and doc["totals"]["pairs"] > 1]
-        if new:
-            out.append(f"{k['kind']}{once if k['kind'] == REAL else ''}: {'; '.join(new[:EVIDENCE])}")
+        out += [f"{k['kind']}{once if k['kind'] == REAL else ''}: {'; '.join(new[:EVIDENCE])}"] if new else []
     return out
 
 
@@ -113,9 +111,9 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
     if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
         before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
         if before and abs(after / before - 1) > IDLE:
-            equal = ", scaled to as much work" if scale(doc) != 1 else ""
             out.append(
-                f"idle time {time(idle['before'])} before ({percent(before)}), {time((idle['after'] or 0.0) * scale(doc))} after ({percent(after)}){equal}"
+                f"idle time {time(idle['before'])} before ({percent(before)}), {time((idle['after'] or 0.0) * scale(doc))} after ({percent(after)})"
+                + ", scaled to as much work" * (scale(doc) != 1)
             )
     return out
 

@@ -98,9 +98,9 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "verdict": word,
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
         "outlying": [
-            _filled(f"Outliers: {'; '.join(o)}.", form)
-            for o in [(doc["work"]["per_iteration"] or {"outliers": []})["outliers"]]
-            if o
+            _filled(f"Outliers: {'; '.join(rate['outliers'])}.", form)
+            for rate in [doc["work"]["per_iteration"]]
+            if rate and rate["outliers"]
         ],
         "added": added,
         "lead": _lead(pairs[:1]),
