@@ -47,8 +47,7 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
     if form not in GATE:
         raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
-    # a frame of one marker changes as it does
-    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}
+    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}  # a frame of one marker is it
     moved = [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['of'] or 'Capture'} at {doc['build']['revision'][:12]}"
@@ -214,8 +213,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
-        where = "" if new else f" at {last['since']}"
-        lasting = "Change in the latest build" if new else "Latest lasting change"
+        lasting, where = (
+            ("Change in the latest build", "") if new else ("Latest lasting change", f" at {last['since']}")
+        )
         message += f" {lasting}: {last['change']} ({last['verdict']}){where}."
         net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
         if net != last["change"]:
