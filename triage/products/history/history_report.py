@@ -213,13 +213,10 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
-        lasting, where = (
-            ("Change in the latest build", "") if new else ("Latest lasting change", f" at {last['since']}")
-        )
-        message += f" {lasting}: {last['change']} ({last['verdict']}){where}."
+        lasting = "Change in the latest build" if new else "Latest lasting change"
+        message += f" {lasting}: {last['change']} ({last['verdict']})" + ("." if new else f" at {last['since']}.")
         net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
-        if net != last["change"]:
-            message += f" Net since {build(points[0]['build'])}: {net}."
+        message += "" if net == last["change"] else f" Net since {build(points[0]['build'])}: {net}."
     largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         return templates.render(
