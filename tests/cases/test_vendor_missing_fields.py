@@ -61,7 +61,7 @@ def test_the_files_name_gives_the_peaks_that_shares_need(tmp_path: Path) -> None
         table = read(path, "rocprof")
         assert table.device == "MI210"
         assert table.columns["vram.throughput"].values[0] == pytest.approx(0.83, abs=0.01)
-        assert any("MI210" in note and "--device" in note for note in table.notes)
+        assert any("MI210" in q.message and "--device" in q.message for q in table.quality)
         assert _first(path) == {"copy(float*)": "vram-bandwidth"}
     unsaid = read(_rocprof(tmp_path / "results.csv"), "rocprof")
     assert unsaid.device == ""

@@ -199,6 +199,7 @@ def test_the_demo_opens_in_the_browser_that_is_set(folder: Path, monkeypatch: py
 def test_the_demo_needs_no_checkout(folder: Path) -> None:
     p = run("demo", cwd=folder)
     assert p.returncode == 0 and "recoverable" in p.stdout
+    assert "note: a synthetic capture: nothing in it was measured" in p.stdout
     p = run("demo", "-o", "demo.html", cwd=folder)
     assert p.returncode == 0 and p.stdout.strip() == "demo.html"
     assert (folder / "demo.html").read_text().rstrip().endswith("</html>")

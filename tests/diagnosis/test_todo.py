@@ -116,6 +116,8 @@ def test_fail_on_asks_the_list(tmp_path: Any) -> None:
 def test_levels_come_from_one_table(share: float | None, confidence: str, want: str) -> None:
     assert level(share, confidence) == want
     assert want in LEVELS
+    # what may save nothing is never critical
+    assert level(share, confidence, sure=False) == ("high" if want == "critical" else want)
 
 
 @cache
@@ -202,3 +204,13 @@ def test_a_line_of_causes_has_no_siblings() -> None:
         row = table.rows[cause] = Row.blank(1)
         row.fired[0], row.by[0] = True, by
     assert table.line(0, 0) == [0, 2, 3] and table.chain(0, 0) == [0, 1, 2, 3]
+
+
+def test_exports_of_one_run_are_noted_and_their_notes_given_once(tmp_path: Any) -> None:
+    rows = [{"name": n, "gpu.time": t, "sm.throughput": 70} for n, t in (("A", 0.001), ("B", 2.5))]
+    first, second = generic(tmp_path / "a.csv", rows), generic(tmp_path / "b.csv", rows)
+    both = diagnosis(first, second)
+    assert any("1 of 2 captures repeat the names and times of another" in n for n in both.to_dict()["frame"]["notes"])
+    assert text(both, "terminal").count("shorter than 10 µs") == 1
+    other = generic(tmp_path / "c.csv", [{**r, "gpu.time": r["gpu.time"] * 1.01} for r in rows])
+    assert not any("repeat the names" in n for n in diagnosis(first, other).to_dict()["frame"]["notes"])

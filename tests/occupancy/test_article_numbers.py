@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from triage.devices import AmdLimits, NvidiaLimits, limits_of, require
-from triage.occupancy import flat_index, occupancy, tile, warps_needed
+from triage.occupancy import occupancy, tile, warps_needed
 from triage.occupancy.grid import launch_shape
 
 GCN = "gfx701"
@@ -212,13 +212,6 @@ def test_e8_more_than_1024_threads_never_launch() -> None:
     now = occupancy("8.6", 1025, 16)
     assert now.groups == 0 and "1,024" in now.why
     assert occupancy("8.6", 1024, 16).waves_per_group == 32 > nvidia("8.6").sub_partitions
-
-
-def test_e9_flattened_index() -> None:
-    sx, sy, sz = 8, 4, 2
-    order = [flat_index((x, y, z), (sx, sy, sz)) for z in range(sz) for y in range(sy) for x in range(sx)]
-    assert order == list(range(sx * sy * sz))
-    assert flat_index((3, 2, 1), (sx, sy, sz)) == 1 * sx * sy + 2 * sx + 3
 
 
 def test_f1_f2_kepler_arithmetic_needs_44_warps() -> None:

@@ -66,6 +66,7 @@ def test_other_gpus_are_said_first(tmp_path: Path) -> None:
     (warning,) = doc["warnings"]
     assert warning.startswith("the sides ran on different GPUs (GPU-11111111 before, GPU-22222222 after)")
     assert "SECRET" not in str(doc) and doc["kinds"][0]["kind"] == "hardware"
+    assert not any("GPU-11111111" in line for line in compare_headline.kinds(doc))  # the warning has it
 
 
 def test_the_first_sentence_names_what_the_change_is_made_of() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, generic
 from triage.capture.cells import Block
 from triage.capture.source import Source
 from triage.reading import far_off, odd_cells, printed_digits, reader, text_blocks
@@ -281,3 +281,11 @@ def test_a_header_amid_the_rows_a_line_break_in_a_name_and_ticks_of_another_time
         path.write_text(text)
         assert any(said in q.message for q in reader.read(str(path)).quality), said
     assert not any(q.check == "far-off" for q in reader.read(str(SAMPLES / "intel-measure/rt.csv")).quality)
+
+
+@pytest.mark.parametrize(("last", "noted"), [(41.7, True), (41.8, False)])
+def test_rows_of_equal_figures_may_be_of_the_whole_capture(tmp_path: Path, last: float, noted: bool) -> None:
+    figures = {"sm.throughput": 12.5, "l2.throughput": 23.1, "l1tex.throughput": 22.6}
+    rows = [{"name": n, **figures, "vram.throughput": v} for n, v in (("A", 41.7), ("B", last))]
+    checks = [q.check for q in reader.read(str(generic(tmp_path / "x.csv", rows))).quality]
+    assert ("equal-rows" in checks) == noted

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from tests.conftest import FORMATS, ROOT, SAMPLES, diagnosis_of, generic, run
 from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 from tests.regolden import opened
+from triage.rendering import terminal_table
 
 
 @pytest.fixture(scope="module")
@@ -412,3 +413,11 @@ def test_full_width_formulas_and_mentions_in_html_are_inert() -> None:
 
     assert [inert(c + "SUM(A1)")[0] for c in "=+-@＝＋－＠"] == ["'"] * 8
     assert unmentioned("@org/team fixes #12, a@ b") == "@\u200borg/team fixes #\u200b12, a@ b"
+
+
+def test_names_that_no_cut_tells_apart_are_numbered() -> None:
+    ranges = [f"{'a' * 30}{n}{'b' * 60}{m}" for n, m in ((1, 0), (1, 1), (2, 0))]
+    places = [("[CUDA memcpy Host-to-Device]", [name]) for name in ranges]
+    labels = terminal_table.numbered_names(places, 21, [" ×2"] * 3)
+    assert [label[-4:] for label in labels] == [" (1)", " (2)", " (3)"] and len(labels[1]) <= 18
+    assert terminal_table.numbered_names([("A", []), ("B", [])], 21, ["", ""]) == ["A", "B"]

@@ -152,9 +152,8 @@ class Trace:
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
     framework's profiler, in order; optimizer: the optimizer's part of them. framework: starts and ends of operators on threads that start work; loading: of the host's waits for a data loader; loads_itself: True
-    where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; slowed:
-    what of the recording slows the host down, "" for nothing unusual. rank: of the process in its job, of world ranks, 0 where that is unknown. groups:
-    row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
+    where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls.
+    rank: of the process in its job, of world ranks, 0 where that is unknown. groups: row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
     """
 
     operations: Operations
@@ -172,7 +171,6 @@ class Trace:
     loads_itself: bool = False
     loading_in: tuple[str, float] | None = None
     ranges: Calls | None = None
-    slowed: str = ""
     rank: int | None = None
     world: int = 0
     groups: dict[int, str] = field(default_factory=dict)
@@ -326,7 +324,7 @@ class Timeline:
     """What a trace says of the time between the work.
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
-    sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. slowed, loading_in: as in Trace.
+    sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. loading_in: as in Trace.
     job: ranks of `world` that were read together, of which this one stands at `mine`. steady: ns at which a long start with little work ends; steady_busy: busy share from there on.
     """
 
@@ -336,7 +334,6 @@ class Timeline:
     own_ns: Floats
     host: HostCalls | None
     sliced: bool
-    slowed: str = ""
     job: list[RankShare] = field(default_factory=list)
     mine: int = 0
     world: int = 0

@@ -44,6 +44,7 @@ def command(what: str, output: str | None, show: bool, copy: str | None) -> int:
     target = output or (_page() if show else None)
     form = _common.implied(None, target) if output else "html" if show else "terminal"
     bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(form))
+    bundle.frame["notes"].insert(0, "a synthetic capture: nothing in it was measured")
     with writing.sink(target) as write:
         formats.render(bundle, form, write, **_common.window(target))
     if target:

@@ -108,7 +108,7 @@ def list_builds(history: str, branch: str, scope: str | None, device: str | None
         frames: dict[int, Any] = dict(db.rows("SELECT id, frame_ns FROM run", (int, float)))
         for b in store.builds(db, branch=branch, scope=scope, device=device):
             times = [frames[r] for r in b.runs if frames[r]]
-            ns = duration(float(np.median(times))) if times else "–"
+            ns = duration(float(np.median(times)), 4) if times else "–"
             key = b.key
             names = f"  ({', '.join(b.labels)})" if b.labels else ""
             where = "  ".join(x for x in (key.scope, key.device) if x)

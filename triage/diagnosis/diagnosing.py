@@ -77,7 +77,7 @@ class Diagnoser:
             order = [*first, *rest[: top - len(kept)]]
         least = as_written(min_gain, "ratio").replace(" ", "")
         chosen = [f"--min-gain {least}"] * (min_gain > 0) + [f"--top {top}"] * (top is not None)
-        notes = _left_out(items, kept, total - len(order), total, chosen)
+        notes = _repeats(captures) + _left_out(items, kept, total - len(order), total, chosen)
         return Diagnosis(
             parts,
             self.book,
@@ -196,6 +196,14 @@ class Diagnoser:
                 ledger.add(index, where + offset, gains, self_ns[where])
                 out.append((index, where, gains))
         return out
+
+
+def _repeats(captures: Sequence[Capture]) -> list[str]:
+    """A note where captures hold the same names and times, as exports of one run do."""
+    timed = [(c.self_ns.tobytes(), *c.names[:1000]) for c in captures if c.frame_ns > 0 and len(captures) > 1]
+    again = len(timed) - len(set(timed))
+    of = plural(len(captures), "capture")
+    return [f"{again} of {of} repeat the names and times of another: exports of one run count double"] if again else []
 
 
 def _left_out(items: Sequence[Item], kept: Sequence[Item], fewer: int, total: int, chosen: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
 from triage.derive.vendor import drawing_counted
-from triage.diagnosis.single_draws import KEPT
+from triage.diagnosis.single_draws import not_culled
 from triage.diagnosis.spots import PassFacts, Spot, share_facts
 from triage.ground.method import LOW
 from triage.ground.units import show
@@ -70,8 +70,7 @@ def samples(name: str) -> int:
 def _views(capture: Capture, view: View, total: float) -> PassFacts:
     """Passes of further views that draw as much as the camera's, or shadows many times as much; nothing where primitives were not counted."""
     # of primitives that are nearly all culled, or counted as smaller than a quad, other rules speak
-    others = (column(view, "prims.culled") > 1 - KEPT) | (column(view, "pixels.per_primitive") < QUAD)
-    prims = np.where(others, np.nan, column(view, "prims.drawn"))
+    prims = np.where(column(view, "pixels.per_primitive") < QUAD, np.nan, not_culled(view))
     leaf = capture.leaf
     drawn = [(p, counted(prims, p, leaf) or 0.0) for p in capture.passes if not p.rest]
     most = [

@@ -18,7 +18,7 @@ from triage.ground.phrasing import plural
 from triage.reading.pass_tree import DRAW
 from triage.reading.pixel_account import column
 
-KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser minds their size, as rule GFX001 has it
+_KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser minds their size, as rule GFX001 has it
 _TESTING_RE = re.compile(r"occlu|quer(?:y|ies)|prox(?:y|ies)|\bh-?z|culling|conditional|predicat|vox", re.IGNORECASE)
 
 
@@ -104,7 +104,7 @@ class Draws:
 
 def not_culled(view: View) -> Floats:
     """Primitives that reach the rasteriser, NaN where most are culled before and it is not what limits."""
-    most = (column(view, "prims.culled") > 1 - KEPT) & (column(view, "primary.raster") != 1)
+    most = (column(view, "prims.culled") > 1 - _KEPT) & (column(view, "primary.raster") != 1)
     return np.where(most, np.nan, column(view, "prims.drawn"))
 
 

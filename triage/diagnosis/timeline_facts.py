@@ -156,7 +156,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
         doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
-        out[metric] = (share, "; ".join(filter(None, (text, doing, t.slowed))))
+        out[metric] = (share, "; ".join(filter(None, (text, doing))))
     if host.median_launch_ns is not None:
         out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
     if host.median_copy_ns is not None:
@@ -217,12 +217,12 @@ def _hideable(d: DeviceTimeline) -> float:
 
 
 def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:
-    """`device 0: 3.1 ms of 9.2 ms`; of several `5.1 ms of 18.4 ms device time: device 0 3.1 ms, device 1 2 ms`."""
+    """`device 0: 3.1 ms of 9.2 ms`; of several `5.1 ms of 18.4 ms: device 0 3.1 ms, device 1 2 ms`."""
     times = {d.key: of(d) for d in devices if of(d) > 0}
     if not times:
         return "none on any device"
     span = show(float(sum(d.span_ns for d in devices)), "ns")
-    if len(devices) == 1:
+    if len(times) == 1:
         return "".join(f"device {key}: {show(ns, 'ns')} of {span}" for key, ns in times.items())
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
-    return f"{show(sum(times.values()), 'ns')} of {span} device time: {first_of(shown, 4)}"
+    return f"{show(sum(times.values()), 'ns')} of {span}: {first_of(shown, 4)}"

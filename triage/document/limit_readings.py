@@ -42,8 +42,10 @@ def limit_readings(doc: Result, item: str) -> list[LimitReading]:
 def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
     found = [f for f in doc["findings"] if f["workload"] == w["id"]]
     best = max(found, key=lambda f: (f["gain"] and f["gain"]["saved_ns"]) or 0.0, default=None)
-    units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in w["sol"][:2] if u["pct"])
-    facts = "; ".join(text for text in (units, _traffic(doc, w)) if text)
+    message = best["message"] if best else ""
+    tops = [] if any(f"{localize(u['unit'])} at " in message for u in w["sol"][:1]) else w["sol"][:2]
+    units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops if u["pct"])
+    facts = ". ".join(text for text in ("; ".join(text for text in (units, _traffic(doc, w)) if text), message) if text)
     ns = w["self_ns"] or 0.0
     return {
         "id": w["id"],
@@ -51,14 +53,7 @@ def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
         "path": w["path"],
         "ns": ns,
         "share": ns / total,
-        "text": " ".join(
-            text
-            for text in (
-                f"{show(ns, 'ns')} ({percent(ns / total)}): {facts}." if facts else "",
-                best["message"] if best else "",
-            )
-            if text
-        ),
+        "text": f"{show(ns, 'ns')} ({percent(ns / total)}): {facts}" if facts else "",
         "advice": best["advice"][:2] if best else [],
     }
 

@@ -14,9 +14,7 @@ MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA
 MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
 IDLE = "idle"
 MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
-MIN_UNDIAGNOSED_SHARE = (
-    0.2  # heuristic: a larger undiagnosed share of the time comes before everything else, or a list that saves less
-)
+MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger share of the time comes first, or before a list that saves less
 
 
 class UndiagnosedEntry(TypedDict):

@@ -146,7 +146,10 @@ class _Maker:
             "title": title,
             "workload": part.workload_id(workload, self.d.many),
             "level": level(
-                (gain["share"] or 0.0) * alike if gain else None, confidence, gain["of"] if gain else "workload"
+                (gain["share"] or 0.0) * alike if gain else None,
+                confidence,
+                gain["of"] if gain else "workload",
+                bool(gain and gain["low"]),
             ),
             "confidence": confidence,
             "message": sentence(rule.finding, rule, lookup, i),

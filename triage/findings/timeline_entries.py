@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -177,7 +178,7 @@ def _gap(g: Gap, part: Part, many: bool, start: int) -> GapEntry:
         "cause_ns": g.cause_ns,
         "loading_ns": _loading(g, trace),
         "led_by": g.led_by,
-        "call": g.call or None,
+        "call": re.sub(r"_v\d{4,5}$", "", g.call) or None,  # the API's version tells nothing here
         "before": names[0],
         "after": names[1],
         "before_id": ids[0],

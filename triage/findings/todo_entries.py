@@ -95,6 +95,7 @@ def _entry(
             item.fraction * alike if share is None or (rank == 1 and not item.saved_ns) else share,
             f["confidence"],
             f["gain"]["of"] if f["gain"] else "workload",
+            bool(item.low_ns),
         ),
         "confidence": f["confidence"],
         "saved_ns": number(item.saved_ns, 1),

@@ -79,7 +79,7 @@ GRADES = ("great", "good", "poor")
 
 LEVELS = ("info", "low", "medium", "high", "critical")
 # (priority, least share of the capture's time saved, least confidence), highest first; `info` below all.
-# Heuristic: critical is rare - two thirds of the time, by a counter that was measured.
+# Heuristic: critical is rare - two thirds of the time, by a counter that was measured, and not where a fix may save nothing.
 _LEVELS = (
     ("critical", 2 / 3, "high"),
     ("high", 0.10, "medium"),
@@ -115,16 +115,12 @@ def less_sure(confidence: str) -> str:
     return words[max(words.index(confidence) - 1, 0)]
 
 
-def level(share: float | None, confidence: str, of: str = "workload") -> str:
+def level(share: float | None, confidence: str, of: str = "workload", sure: bool = True) -> str:
     """Return the priority (one of LEVELS) of a saving: share of the capture's time (0-1) and confidence.
 
-    of: `idle` for time in which no device worked. `info` for an unknown share and for none.
+    of: `idle` for time in which no device worked. sure: its range begins above 0. `info` for an unknown share and for none.
     """
     if share is None or share != share or share <= 0:
         return "info"
-    sure = CONFIDENCE[confidence]
-    return next(
-        name
-        for name, least, surely in (_LEVELS_OF_IDLE if of == "idle" else _LEVELS)
-        if share >= least and sure >= CONFIDENCE[surely]
-    )
+    levels = (_LEVELS_OF_IDLE if of == "idle" else _LEVELS)[not sure :]
+    return next(name for name, least, word in levels if share >= least and CONFIDENCE[confidence] >= CONFIDENCE[word])

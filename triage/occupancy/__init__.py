@@ -21,7 +21,7 @@ import numpy as np
 from triage.devices import limits_of
 from triage.occupancy.core import LIMITERS, UNLIMITED, Numbers
 from triage.occupancy.cuda import CudaOptions
-from triage.occupancy.grid import LaunchShape, flat_index, launch_shape, warps_needed
+from triage.occupancy.grid import LaunchShape, launch_shape, warps_needed
 from triage.occupancy.model import Launch, Model, model_for
 from triage.occupancy.occupancy_result import Occupancy, OccupancyArray, single
 from triage.occupancy.steps import Change, Plateau, Step
@@ -41,7 +41,6 @@ __all__ = [
     "Step",
     "Tile",
     "Waste",
-    "flat_index",
     "launch_shape",
     "occupancy",
     "tile",

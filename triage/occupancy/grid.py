@@ -126,14 +126,6 @@ def launch_shape(
     return LaunchShape(threads, grid, units, unit, resident, wave_size)
 
 
-def flat_index(index: Shape, size: Shape) -> int:
-    """Position of a thread in its group: z * sx * sy + y * sx + x (CUDA C++ Programming Guide, "Thread Hierarchy").
-
-    Subgroups are cut from this order on today's GPUs; graphics APIs do not promise it.
-    """
-    return index[2] * size[0] * size[1] + index[1] * size[0] + index[0]
-
-
 def warps_needed(latency: float, issue_rate: float, intensity: float = 1) -> int:
     """Warps that hide a latency: ceil(latency x issue rate / intensity).
 

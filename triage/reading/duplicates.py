@@ -207,7 +207,7 @@ def _many(lines: Iterable[str]) -> bool:
 
 
 def _rows(table: Table) -> list[Quality]:
-    """A remark where every row of a table stands several times, figure for figure."""
+    """A remark where every row of a table stands several times, figure for figure, or under different names holds one row's figures."""
     # what a reader makes of several rows may differ where the rows do not
     columns = [c.values for c in (*table.columns.values(), *table.raw.values()) if c.column]
     if table.trace is not None:
@@ -222,7 +222,8 @@ def _rows(table: Table) -> list[Quality]:
             return []
     again = [int(i) for i in like if table.names[i] == table.names[0]]
     if not again:
-        return []
+        text = f"all {len(table)} rows hold the same figures: they may be of the whole capture, not of each row"
+        return [Quality("equal-rows", text, doubt=True)] if len(like) == len(table) - 1 else []
     rows = np.zeros(len(table), dtype=np.int64)  # number of each row by first appearance
     for column in (table.names, *columns):
         codes = numbered(column)[0] + 1

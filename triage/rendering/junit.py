@@ -115,5 +115,5 @@ def _lines(found: Sequence[FindingEntry]) -> Iterator[str]:
     for f in found:
         yield f"{f['level']}: {f['rule']} {f['title']}: {f['message']} {HEADS.saves} {phrases.gain(f)}."
         for e in f["evidence"]:
-            yield f"  {phrases.check(e)}: {phrases.source(e['source'])}"
+            yield f"  {phrases.check(e)}: {phrases.origin_of(e)}"
         yield from (f"  {HEADS.fix.lower()}: {a}" for a in f["advice"][:1])

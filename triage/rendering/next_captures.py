@@ -35,7 +35,7 @@ def collect_next(s: Summary, full: bool = False, room: int = MAX_COMMAND_CHARS) 
     if one:
         rules = {r for b in spots for r in b["rules"]}
         some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
-        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated (missing counters). One run collects them:"
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated. One run measures what is missing:"
         each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
         return [*each, (checks, one)]
     listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]

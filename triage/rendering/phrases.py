@@ -214,15 +214,6 @@ def limit(e: EvidenceEntry) -> str:
     return number(e["threshold"], e["unit"]).replace(".0 ", " ")
 
 
-def source(o: SourceEntry, most: int = 2) -> str:
-    """`export.csv:30, column hit_rate, cell 57`, or a formula over such cells."""
-    if "formula" in o:
-        parts = [f"{label(i['metric'])} = {cell(i['source'])}" for i in o["inputs"][:most]]
-        more = and_more(len(o["inputs"]) - most)
-        return excerpt(spoken(o["formula"]), 120) + (f" [{'; '.join(parts)}{more}]" if parts else "")
-    return cell(o)
-
-
 def spoken(formula: str) -> str:
     """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`."""
     words = _ID.sub(

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from triage.document import summary
 from triage.document.bundle import Bundle, column
-from triage.document.disambiguate import apart
 from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
@@ -22,14 +21,14 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases, verdict_phrases
 from triage.rendering.advice_labels import advised
-from triage.rendering.escape import clean, distinct, short
+from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
-from triage.rendering.terminal_table import table_of
+from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of
 
 MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
@@ -131,13 +130,13 @@ class _Page:
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=LABEL)
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
-        self.console.print()
         if self.s["dark"] and not self.s["unjudged"]:
             grid.add_row(HEADS.not_diagnosed, Text(verdict_phrases.undiagnosed(self.s["dark"]), "yellow"))
         for c in self.doc["captures"]:
             if c["frames"]:
                 grid.add_row(HEADS.frames, frames(c["frames"]))
-        grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
+        if self.s["duration_ns"]:
+            grid.add_row(HEADS.recoverable, Text(phrases.recoverable(self.s), "green"))
         if [v["verdict"] for v in self.s["verdicts"]] in (["fix"], ["suspect"], ["at-limit"]):  # one: a word, no bar
             grid.add_row(HEADS.verdict, verdict_phrases.verdicts(self.s["verdicts"]))
         if len(self.s["verdicts"]) > 1:
@@ -153,17 +152,17 @@ class _Page:
         if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
             grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
-        self.console.print(grid)
+        if grid.row_count:
+            self.console.print()
+            self.console.print(grid)
         for note in self.doc["frame"]["notes"]:
             self.say(f"note: {clean(note)}", "yellow")
 
     def budgets(self) -> None:
         """Budgets: time, allowance, and what would bring those under that are over."""
-        entries = self.doc["frame"].get("budgets", [])
-        if not entries:
-            return
-        self.title(HEADS.budgets)
-        self.console.print(terminal_bars.budgets(entries, self.wide))
+        if entries := self.doc["frame"].get("budgets"):
+            self.title(HEADS.budgets)
+            self.console.print(terminal_bars.budgets(entries, self.wide))
 
     def todo(self) -> None:
         """The first items of the to-do list, all of them with --full."""
@@ -266,38 +265,39 @@ class _Page:
         rows = self.s["markers"] if self.full else self.s["markers"][:DEFAULT_ROWS]
         if not rows:
             return
+        if self.s["untimed"] and not self.full and not self.doc["findings"]:
+            if busy := busiest_units(self.s["markers"][:MAX_MARKERS]):
+                self.title("Utilisation of the busiest units")
+                self.say("\n".join(busy[:DEFAULT_ROWS]), indent=2)
+            return
         self.title(f"{voice().items} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        name = max(14, self.wide * 21 // 80)
         narrow = self.wide < NARROW  # no share, and of the limiter its fill alone
-        best = max(8, self.wide - name - 9 - (1 + 4 if narrow else 6 + 12 + 5) - 7)
-        for header, size, side in (
-            (voice().item.capitalize(), name, "left"),
-            (HEADS.self_time, 9, "right"),
-            *(() if narrow else ((HEADS.share, 6, "right"),)),
-            ("" if narrow else HEADS.limiter, 1 if narrow else 12, "left"),
-            (HEADS.root_cause, best, "left"),
-            (HEADS.saves, 7, "right"),
+        limited = any(m["workload"]["limiter_class"] != "unknown" for m in rows)
+        limiter = (1 if narrow else 12) if limited else 0
+        name = max(14, self.wide * 21 // 80) + (0 if limited or narrow else 13)
+        best = max(8, self.wide - name - 9 - (4 + limiter if narrow else 6 + 4 + limiter + limited) - 7)
+        for header, size, right in (
+            (voice().item.capitalize(), name, False),
+            (HEADS.self_time, 9, True),
+            *(() if narrow else ((HEADS.share, 6, True),)),
+            *((("" if narrow else HEADS.limiter, limiter, False),) if limited else ()),
+            (HEADS.root_cause, best, False),
+            (HEADS.saves, 7, True),
         ):
-            table.add_column(
-                header,
-                width=size,
-                justify="right" if side == "right" else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                header_style="bright_black",
-            )
-        labels = apart([(m["workload"]["name"], m["workload"]["path"]) for m in rows], {})
+            add_column(table, header, size, right)
         # shortened without the count: names that end alike would hide how often a marker ran
         calls = [f" ×{n}" if (n := m["workload"]["calls"] or 1) > 1 else "" for m in rows]
-        for m, label, times in zip(rows, distinct(labels, name, [len(c) for c in calls]), calls, strict=True):
+        labels = numbered_names([(m["workload"]["name"], m["workload"]["path"]) for m in rows], name, calls)
+        for m, label, times in zip(rows, labels, calls, strict=True):
             w = m["workload"]
             fill, style = terminal_bars.LOOKS[w["limiter_class"]]
+            words = "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"
             table.add_row(
                 label + times,
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
-                Text.assemble((fill, style), "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"),
+                *((Text.assemble((fill, style), words),) if limited else ()),
                 Text(clean(verdict_phrases.root_cause(m))),
                 phrases.back(m),
             )
@@ -371,8 +371,7 @@ class _Page:
 
     def collect(self) -> None:
         """Commands that collect the missing counters."""
-        steps = next_captures.collect_next(self.s, self.full)
-        if steps:
+        if steps := next_captures.collect_next(self.s, self.full):
             self.title(HEADS.collect_next)
         for text, command in steps:
             self.say(text, indent=2)
@@ -382,11 +381,12 @@ class _Page:
     def quality(self) -> None:
         """Notes on the quality of the data."""
         # those on top are not repeated
-        quality = [q for q in self.doc["quality"] if q["message"] not in self.doc["frame"]["notes"]]
+        known = self.doc["frame"]["notes"]
+        quality = list(dict.fromkeys(q["message"] for q in self.doc["quality"] if q["message"] not in known))
         if quality:
             self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):
-                self.say(clean(q["message"]), indent=2)
+                self.say(clean(q), indent=2)
             if len(quality) > len(shown):
                 self.say(f"{plural(len(quality) - len(shown), 'more note')}: --full", "bright_black", 2)
 

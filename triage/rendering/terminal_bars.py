@@ -95,25 +95,13 @@ def verdict_legend(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
 
 def bar(known: list[LimiterEntry], cells: int) -> Text:
     """Shares of the time by limiter class, each with its fill."""
-    text, used = Text(), 0
-    for x in known:
-        # rounded shares may add up to a cell more than the bar has
-        n = min(cells - used, round((x["share"] or 0.0) * cells))
-        fill, style = LOOKS[x["limiter_class"]]
-        text.append(fill * n, style)
-        used += n
-    return text
+    return _filled([(*LOOKS[x["limiter_class"]], x["share"] or 0.0) for x in known], cells)
 
 
 def legend(known: list[LimiterEntry], cells: int) -> Text:
     """Legend of `bar`."""
-    return _legend(
-        [
-            (LOOKS[x["limiter_class"]], f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}")
-            for x in known
-        ],
-        cells,
-    )
+    words = [f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in known]
+    return _legend([(LOOKS[x["limiter_class"]], text) for x, text in zip(known, words, strict=True)], cells)
 
 
 def _legend(entries: Sequence[tuple[tuple[str, str], str]], cells: int) -> Text:

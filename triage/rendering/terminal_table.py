@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.table import Table
 
-from triage.rendering.escape import clean, short
+from triage.document.disambiguate import Place, apart
+from triage.document.markers_by_time import MarkerRow
+from triage.rendering import phrases
+from triage.rendering.escape import clean, distinct, short
 from triage.rendering.text_table import TextTable
 
 
@@ -16,15 +21,34 @@ def table_of(t: TextTable, wide: int, split: int = -1) -> Table:
     room = max(20, wide - sum(widest[1:]) + widest[split] - len(widest))
     first = min(widest[0], max(room - max(12, widest[split]), room * 3 // 5))
     for i, (header, right) in enumerate(t.headers):
-        size = first if i == 0 else room - first if i == split else widest[i]
-        table.add_column(
-            header,
-            width=size,
-            justify="right" if right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            header_style="bright_black",
-        )
+        add_column(table, header, first if i == 0 else room - first if i == split else widest[i], right)
     for row in t.rows:
         table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
     return table
+
+
+def add_column(table: Table, header: str, width: int, right: bool = False) -> None:
+    """A column that is cut, never wrapped."""
+    table.add_column(
+        header, width=width, justify="right" if right else "left", no_wrap=True, header_style="bright_black"
+    )
+
+
+def busiest_units(rows: Sequence[MarkerRow]) -> list[str]:
+    """`Encoder 0 + 1 more: LLC 23 %, L1 23 %`: markers of equal figures together; [] where no unit was measured."""
+    alike: dict[str, list[str]] = {}
+    for w in (m["workload"] for m in rows if m["workload"]["sol"]):
+        alike.setdefault(phrases.sol(w), []).append(w["name"])
+    return [f"{short(names[0], 40)}{phrases.and_more(len(names) - 1)}: {units}" for units, names in alike.items()]
+
+
+def numbered_names(places: Sequence[Place], room: int, after: Sequence[str]) -> list[str]:
+    """A label per place in `room` characters less what is written after it; those that no cut tells apart are numbered."""
+    taken = [len(text) for text in after]
+    labels = distinct(apart(places, {}), room, taken)
+    again = [label for label in labels if labels.count(label) > 1]
+    out = []
+    for i, label in enumerate(labels):
+        number = f" ({labels[: i + 1].count(label)})" if label in again else ""
+        out.append(short(places[i][0], room - taken[i] - len(number)) + number if number else label)
+    return out

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, diagnosis
 from tests.helpers.dialects import check_provenance, read
 from triage.capture.source import Source
 from triage.dialects import Options
@@ -304,3 +304,13 @@ def test_packed_tables_and_packed_passes_are_the_same_workload(tmp_path: Path) -
 def test_a_panel_with_decimal_commas() -> None:
     t = read("Metric;Avg;Unit;Peak;Pct of Peak\nVALU Utilization;37,84;pct;100;37,84\n", "rocprof-compute-panel")
     assert t.columns["valu.busy"].values[0] == pytest.approx(0.3784)
+
+
+def test_a_gpu_that_only_a_name_tells_is_said_first(tmp_path: Path) -> None:
+    (tmp_path / "vcopy_MI300X").mkdir()
+    (tmp_path / "vcopy_MI300X" / "pmc_perf.csv").write_text(
+        "Dispatch_ID,Kernel_Name,Start_Timestamp,End_Timestamp,SQ_WAVES,SQ_BUSY_CYCLES\n0,vecCopy,1000,21000,4096,20000\n"
+    )
+    doc = diagnosis(tmp_path / "vcopy_MI300X").to_dict()
+    assert doc["captures"][0]["device"] == "MI300X"
+    assert "GPU by the name vcopy_MI300X alone: MI300X; --device overrules" in doc["frame"]["notes"]

@@ -77,7 +77,6 @@ def build(trace: Trace) -> Timeline:
         own,
         _host(trace.calls, ops) if calls else None,
         calls and orphans > CUT * len(ops),
-        trace.slowed,
         loading_in=trace.loading_in,
         steady=steady,
         steady_busy=_busy_from(steady, int(ops.end.max()), [busy for _, busy, _ in found]),

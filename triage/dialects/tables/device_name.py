@@ -23,9 +23,7 @@ def by_path(table: Table, source: Source, vendor: str, arch: str = "") -> Device
         if found is None or (arch and found.arch != arch):
             continue
         table.device = found.name
-        table.notes.append(
-            f"the export does not state its GPU; the name {name} tells {found.name} (--device overrules)"
-        )
+        table.remark("gpu-from-name", f"GPU by the name {name} alone: {found.name}; --device overrules")
         return found
     return None
 

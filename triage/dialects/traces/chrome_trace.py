@@ -301,8 +301,6 @@ def _say(
         table.quality.append(Quality("rows-left-out", f"{plural(left, 'row')} without readable times or values"))
     trace = table.trace
     assert trace is not None
-    if columns.categories["python_function"]:
-        trace.slowed = "Python stacks were recorded, which slows the host down"
     if early := sum(o.queued_ns for o in trace.operators):
         text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))

@@ -10,6 +10,7 @@ from triage.ground.units import show
 from triage.products.compare.causes import cause
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate
 from triage.products.compare.verdict import change, signed, steady
+from triage.products.compare.waterfall import scale
 from triage.products.compare.work import CALLS
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
 from triage.rendering.phrases import time
@@ -70,11 +71,18 @@ def _is_noise(doc: Comparison, share: float) -> bool:
 
 
 def kinds(doc: Comparison) -> list[str]:
-    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence; of single runs what is real is so if it repeats."""
+    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence; of single runs what is real is so if it repeats.
+
+    Without what a warning holds word for word, and without what the headline says: the time per unit, the change of one pair.
+    """
     once = "" if doc["frame"]["measured"] else " if it repeats"
-    return [
-        f"{k['kind']}{once if k['kind'] == REAL else ''}: {'; '.join(k['evidence'][:EVIDENCE])}" for k in doc["kinds"]
-    ]
+    above, out = " ".join(doc["warnings"]), []
+    for k in doc["kinds"]:
+        new = [e for e in k["evidence"] if (e.partition(": ")[2] or e) not in above]
+        if k["kind"] == REAL:
+            new = [e for e in new if not e.startswith("time per ") and doc["totals"]["pairs"] > 1]
+        out += [f"{k['kind']}{once if k['kind'] == REAL else ''}: {'; '.join(new[:EVIDENCE])}"] if new else []
+    return out
 
 
 def _unequal(doc: Comparison, why: str) -> list[str]:
@@ -104,7 +112,8 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
         before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
         if before and abs(after / before - 1) > IDLE:
             out.append(
-                f"idle time {time(idle['before'])} before ({percent(before)}), {time(idle['after'])} after ({percent(after)})"
+                f"idle time {time(idle['before'])} before ({percent(before)}), {time((idle['after'] or 0.0) * scale(doc))} after ({percent(after)})"
+                + ", scaled to as much work" * (scale(doc) != 1)
             )
     return out
 

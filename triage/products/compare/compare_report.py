@@ -98,12 +98,14 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "verdict": word,
         "kind_lines": [_filled(f"{upper_first(text)}.", form) for text in kinds(doc)],
         "outlying": [
-            _filled(f"Outlier: {o}.", form) for o in (doc["work"]["per_iteration"] or {"outliers": []})["outliers"]
+            _filled(f"Outliers: {'; '.join(rate['outliers'])}.", form)
+            for rate in [doc["work"]["per_iteration"]]
+            if rate and rate["outliers"]
         ],
         "added": added,
         "lead": _lead(pairs[:1]),
         "steps": fall,
-        "fall_of": done and f"{done['before']:,.0f} {done['what']} on both sides",
+        "fall_of": done and f"scaled to {done['before']:,.0f} {done['what']}",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
@@ -140,7 +142,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "equal_ns": ends(doc)[1] if unequal_work(doc) else None,
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
-        "explained": any(_is_explained(p) for p in listed),
+        "explained": any(p["explained"] for p in listed),
     }
 
 
@@ -157,24 +159,20 @@ def _packed(
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
         "measured": [p["measured"] for p in listed], "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
-        "why": [clean(p["why"]) for p in listed], "card": [n if n <= cards and _is_explained(p) else 0 for n, p in enumerate(listed, 1)],
+        "why": [clean(p["why"]) for p in listed], "card": [n if n <= cards and p["explained"] else 0 for n, p in enumerate(listed, 1)],
     }  # fmt: skip
 
 
-def _is_explained(p: dict[str, Any]) -> bool:
-    """True if a pair has more than its times."""
-    return any(p[k] for k in ("shown", "predicted", "outcomes", "remarks"))
-
-
 def _strip(rows: Sequence[Row], done: Row | None, room: int) -> list[dict[str, str]]:
-    """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name."""
+    """Rows of two timelines in words, after for as much work as before (done), whose amount is no row. room: characters of a kernel's name."""
+    rows = [r for r in rows if not done or r["what"] != done["what"]]
     kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
     names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"{KERNEL}{n}" for n in distinct(kernels, room)]
     return [_figure(r, name, done) for r, name in zip(rows, names, strict=True)]
 
 
 def _figure(r: Row, what: str, done: Row | None) -> dict[str, str]:
-    if done and done["ratio"] and r["what"] != done["what"]:
+    if done and done["ratio"]:
         r = row(r["what"], r["unit"], r["before"] or 0.0, (r["after"] or 0.0) / done["ratio"])
     change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
     return {"what": what, "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
@@ -275,8 +273,11 @@ def _pair(p: Paired, name: str, full: bool) -> dict[str, Any]:
         ("now found", p["new"]),  # what another cause hid is not new
         ("not evaluated", p["unknown"]),
     )
+    outcomes = [(word, ids) for word, ids in words if ids]
     return {
         **p,
+        # more than its times; of an unchanged one, what else is new
+        "explained": bool(p["predicted"] or outcomes or ((full or p["verdict"] != SAME) and (shown or p["remarks"]))),
         "word": verdict_word(p["verdict"]),
         "where": name,
         "more": rest,
@@ -285,7 +286,7 @@ def _pair(p: Paired, name: str, full: bool) -> dict[str, Any]:
         "why": _why(p, moved),
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "remarks_text": [_wrap(r) for r in p["remarks"]],
-        "outcomes": [(word, ids) for word, ids in words if ids],
+        "outcomes": outcomes,
         "prediction": upper_first(prediction(p)),
         "prediction_text": _wrap(prediction(p)),
         "adds": added(_adds(p)),

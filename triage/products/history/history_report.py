@@ -47,6 +47,8 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
     if form not in GATE:
         raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
+    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}  # a frame of one marker is it
+    moved = [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['of'] or 'Capture'} at {doc['build']['revision'][:12]}"
     words: dict[str, Any] = {
@@ -212,9 +214,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         last = _row(doc["moved"][-1])
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
         lasting = "Change in the latest build" if new else "Latest lasting change"
-        message += f" {lasting}: {last['change']} ({last['verdict']}) at {last['since']}."
-        net = points[-1]["ns"] / points[0]["ns"] if points[0]["ns"] else 1.0
-        message += f" Net since {build(points[0]['build'])}: {_signed(net - 1)}."
+        message += f" {lasting}: {last['change']} ({last['verdict']})" + ("." if new else f" at {last['since']}.")
+        net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
+        message += "" if net == last["change"] else f" Net since {build(points[0]['build'])}: {net}."
     largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         return templates.render(

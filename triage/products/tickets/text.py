@@ -29,11 +29,12 @@ SIZES = ((3, 2, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
 
 def title(c: TodoItem) -> str:
-    """`Small triangles: Cascade 2 + 5 more, 487 µs (3.4 %)`."""
+    """`Small triangles: Cascade 2 + 5 more, 487 µs (3.4 %)`; without a place for the whole capture."""
     gain = f", {phrases.time(c['saved_ns'])} ({percent(c['share'])})" if c["saved_ns"] else ""
     more = f" + {c['count'] - 1} more" if c["count"] > 1 else ""
-    place, more = (WHOLE, "") if set(c["names"]) == {"frame"} else (c["names"][0], more)
-    room = MAX_TITLE_CHARS - len(f"{c['title']}: {more}{gain}")
+    if set(c["names"]) == {"frame"}:
+        return short(f"{c['title']}{gain}", MAX_TITLE_CHARS)
+    place, room = c["names"][0], MAX_TITLE_CHARS - len(f"{c['title']}: {more}{gain}")
     where = f": {short(place, room)}{more}" if room >= min(MIN_NAME_CHARS, len(place)) else ""
     return short(f"{c['title']}{where}{gain}", MAX_TITLE_CHARS)
 
@@ -138,7 +139,7 @@ def _goal(c: TodoItem, by_id: ById, total_ns: float | None) -> dict[str, Any] | 
     saved = w["saved_ns"] if w else c["saved_ns"]
     if not own or not saved or not MIN_EXPECTED * own <= saved < own:
         return None
-    return {"name": kernel(w["name"]) if w else WHOLE, "own_ns": own, "left_ns": own - saved}
+    return {"name": kernel(w["name"]) if w else "", "own_ns": own, "left_ns": own - saved}
 
 
 def _name(w: WorkloadEntry | None) -> str:

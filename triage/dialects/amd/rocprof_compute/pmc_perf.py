@@ -219,9 +219,8 @@ def _peak(table: Table, export: Export, roof: Source) -> None:
     if peak is not None:
         table.files.append(roof)
         export.specs["hbm_bw"] = peak
-        table.notes.append(
-            f"shares of the memory's peak are of the {peak.values[0]:,.0f} GB/s measured on this GPU (roofline.csv)"
-        )
+        text = f"the DRAM's peak is the {peak.values[0]:,.0f} GB/s measured on this GPU (roofline.csv)"
+        table.remark("measured-peak", text)
 
 
 def _places(table: Table, export: Export, other: Export, count: int) -> Indices | None:
