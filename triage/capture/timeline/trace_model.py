@@ -158,6 +158,7 @@ def _device(
         cold_ns=cold,
         transition_ns=int(gaps.length[(gaps.led == QUEUED) & (gaps.length < TRANSITION)].sum()),
         earlier_ns=int(gaps.length[gaps.unseen].sum()),
+        ahead_ns=gaps.ahead_ns(),
     )
     width = np.diff(edges).clip(1)
 
