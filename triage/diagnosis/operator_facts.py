@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Facts
+from triage.capture.arrays import Facts, Floats
 from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, Operator, Trace, way_of
 from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
@@ -64,14 +64,16 @@ NO_NEIGHBOUR = 0.1
 _FILLS_RE, _JOINS_RE = re.compile(r"::(?:fill|zero)_$"), re.compile(r"::(?:cat|stack)$")
 
 
-def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int = 0) -> Facts:
-    """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown."""
+def operator_facts(
+    trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int = 0, blocks: Floats | None = None
+) -> Facts:
+    """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown. blocks: of each of the first operations."""
     if frame_ns <= 0:
         return {}
     found = about(trace, peaks)
     out = {
         "operators.fp32": max(
-            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns)
+            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns, _filled(trace, sms, blocks))
         ),
         **_fp32_peaks(peaks),
         "operators.layout": _by_kernel(trace, layout_kernels(trace), frame_ns),
@@ -175,15 +177,27 @@ def _fp32_peaks(peaks: Peaks | None) -> Facts:
     return {"operators.fp32_peak": (min(ratio, 1.0), "FP32 peak / peak of matrix units in 16 bits, of the device")}
 
 
-def _by_kernel(trace: Trace, names: frozenset[str], frame_ns: float) -> tuple[float, str]:
+def _filled(trace: Trace, sms: int, blocks: Floats | None) -> Floats | None:
+    """Part of the SMs that each operation has a block for, since idle SMs have nothing that a faster unit could do; 1 where not known."""
+    if blocks is None or not sms:
+        return None
+    return np.append(np.clip(np.nan_to_num(blocks / sms, nan=1.0), 0.0, 1.0), np.ones(len(trace.operations) - len(blocks)))
+
+
+def _by_kernel(
+    trace: Trace, names: frozenset[str], frame_ns: float, weights: Floats | None = None
+) -> tuple[float, str]:
     ops = trace.operations
     wanted = np.array([n in names for n in trace.names], dtype=bool)
     mine = (ops.kind == KERNEL) & wanted[ops.name]
     if not mine.any():
         return 0.0, "no such kernel"
-    lasted = np.bincount(ops.name[mine], (ops.end - ops.start)[mine], len(trace.names))
+    time = (ops.end - ops.start)[mine] * (1.0 if weights is None else weights[mine])
+    lasted = np.bincount(ops.name[mine], time, len(trace.names))
     longest = np.argsort(-lasted, kind="stable")[:2]
     text = "; ".join(f"{kernel(trace.names[i])}: {show(float(lasted[i]), 'ns')}" for i in longest if lasted[i])
+    if weights is not None and (weights[mine] < 1).any():
+        text += "; launches with fewer blocks than SMs count in part"
     return min(float(lasted.sum()) / frame_ns, 1.0), text
 
 
