@@ -199,6 +199,8 @@ def test_private_keys_are_not_shown() -> None:
         ([], "no events"),
         ([_row("cpu_op", "aten::add", 1, 1)], "CPU only"),
         ([CALL], "no kernels"),
+        ([CALL, _row("kernel", "gemm", 1, float("nan"))], "1 row of GPU work without readable times"),
+        ([CALL, _row("kernel", "gemm", 1, 1, grid=[[1], [1], [1]])], "1 row of GPU work without readable times or"),
         ([_row("devtools.timeline", "Paint", 1, 1)], "browser"),
         ([_row("cuda_profiler_range", "k", 1, 1)], "counters"),
         ([_row("privateuse1_runtime", "aclrtLaunch", 1, 1)], "another accelerator"),

@@ -46,7 +46,7 @@ Take = Callable[["Columns", Rows], None]
 MAX_US = float(1 << 52)
 MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
-_WORK = {
+GPU_WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
     # of rocprofv3 and rocprof-sys, by way of Perfetto
     "kernel_dispatch": KERNEL, "memory_copy": COPY, "rocm_kernel_dispatch": KERNEL, "rocm_memory_copy": COPY,
@@ -231,7 +231,7 @@ class Columns:
 
 # functions, not bound methods: these would tie a trace's columns into a circle that outlives its reading
 _TAKE: dict[str, Take] = {
-    **dict.fromkeys(_WORK, Columns._enter_work),
+    **dict.fromkeys(GPU_WORK, Columns._enter_work),
     **dict.fromkeys(_CALLS, Columns._enter_calls),
     **dict.fromkeys(_OPERATORS, Columns._enter_operators),
     **dict.fromkeys(_RANGES, Columns._enter_ranges),
@@ -353,7 +353,7 @@ def threads(columns: Columns, rows: TypedRows) -> Indices:
 @lru_cache(maxsize=4096)
 def _nature(category: str, name: str) -> tuple[int, int, bool]:
     """(kind, way, whether the host's memory is pageable) of work by its category and name."""
-    kind = _WORK[category]
+    kind = GPU_WORK[category]
     if (kind == KERNEL and "__amd_rocclr" in name) or "MEMORY_COPY_" in name:
         kind = COPY if _COPY_KERNEL_RE.search(name) else SET if _SET_KERNEL_RE.search(name) else kind
     if kind != COPY:
