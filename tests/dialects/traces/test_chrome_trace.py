@@ -111,6 +111,12 @@ def test_hostile_values_cost_their_row_only(value: str) -> None:
     assert len(table) == 2 and any(q.check == "rows-left-out" for q in table.quality)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_refused_by_name(encoding: str) -> None:
+    with pytest.raises(BadCapture, match="UTF-16"):
+        _read_text(json.dumps({"traceEvents": [CALL, KERNEL]}).encode(encoding))
+
+
 def test_one_endless_row_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_rows, "MAX_ROW", 10_000)
     monkeypatch.setattr(json_rows, "BLOCK", 1000)

@@ -36,6 +36,8 @@ class JsonRows(Generic[R]):
     """
 
     def __init__(self, source: Source, shape: type[R] = dict) -> None:  # type: ignore[assignment]
+        if source.encoding.startswith("utf-16"):
+            raise BadCapture(f"{source.path}: JSON in UTF-16, expected UTF-8", "save it as UTF-8")
         self.path = source.path
         self.head: Row = {}
         self.cut = ""
