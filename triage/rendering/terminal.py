@@ -182,6 +182,8 @@ class _Page:
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)
+            if c["saved_ns"] and len(self.s["causes"]) > 1:  # of one item the head has the range
+                self.say(phrases.sureness(c), "bright_black", 4)
             if chain := phrases.chain(c):
                 self._labelled(HEADS.why, chain)
             else:
@@ -371,8 +373,7 @@ class _Page:
 
     def collect(self) -> None:
         """Commands that collect the missing counters."""
-        steps = next_captures.collect_next(self.s, self.full)
-        if steps:
+        if steps := next_captures.collect_next(self.s, self.full):
             self.title(HEADS.collect_next)
         for text, command in steps:
             self.say(text, indent=2)
@@ -382,8 +383,7 @@ class _Page:
     def quality(self) -> None:
         """Notes on the quality of the data."""
         # those on top are not repeated
-        quality = [q for q in self.doc["quality"] if q["message"] not in self.doc["frame"]["notes"]]
-        if quality:
+        if quality := [q for q in self.doc["quality"] if q["message"] not in self.doc["frame"]["notes"]]:
             self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):
                 self.say(clean(q["message"]), indent=2)
