@@ -149,3 +149,19 @@ def test_blocks_of_fp32_products_fill_part_of_the_sms(blocks: float, share: floa
     value, text = operator_facts(trace, PEAKS, float(NS), 132, np.array([blocks]))["operators.fp32"]
     assert value == pytest.approx(share)
     assert text.endswith("count in part") == (share < 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "good"), [(2048, 0.6, 0.6), (2040, 0.6, 0.7), (2048, 0.501, 0.501), (2048, 0.499, 0.7)]
+)
+def test_slow_products_are_held_to_like_ones_of_the_trace(n: int, share: float, good: float) -> None:
+    """Those of at least half the size that are not slow themselves: half the peak."""
+
+    def at(columns: int, share: float) -> Operator:
+        flops = 2.0 * 4096 * columns * 4096
+        return _product(4096, columns, 4096, ns=round(10 * flops / (share * 1e6)))
+
+    slow, like = at(4096, 0.3), at(n, share)
+    found = _facts(slow, like)["operators.product_excess"] * 10 * NS
+    also = like.ns * (1 - share / good) if share < 0.5 else 0.0
+    assert found == pytest.approx(slow.ns * (1 - 0.3 / good) + also, rel=1e-3)

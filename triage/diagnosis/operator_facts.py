@@ -306,12 +306,21 @@ def _slow(what: str, shares: Mapping[Operator, float], peaks: Peaks, frame_ns: f
     """Time of the operators far below the rate of good libraries, above that at this rate and at the best one."""
     slow = [o for o, share in shares.items() if is_slow(o, peaks, share)]
     text = "; ".join(f"{_title(o)}: {percent(shares[o])} of its roof" for o in slow[:3])
-    excess = sum(o.all_ns * (1 - shares[o] / good_share(o, peaks)) for o in slow) / frame_ns
+    excess = sum(o.all_ns * (1 - shares[o] / _reached(o, shares, peaks)) for o in slow) / frame_ns
     most = sum(o.all_ns * (1 - shares[o] / most_share(o, peaks)) for o in slow) / frame_ns
     return {
         f"operators.{what}_excess": (excess, text or "none far below the rate of good libraries"),
         f"operators.{what}_most": (most, "time of each x (1 - its rate / the best rate of the device)"),
     }
+
+
+def _reached(o: Operator, shares: Mapping[Operator, float], peaks: Peaks) -> float:
+    """Share of the roof that products of a type and at least half the size reach in the same trace, else what good libraries reach."""
+    like = (
+        n for n, share in shares.items()
+        if n.type == o.type and 2 * (n.flops or 0.0) >= (o.flops or 0.0) and not is_slow(n, peaks, share)
+    )  # fmt: skip
+    return max((shares[n] for n in like), default=good_share(o, peaks))
 
 
 def _half_types(products: Sequence[Operator], peaks: Peaks | None, frame_ns: float) -> Facts:

@@ -19,7 +19,7 @@ from triage.ground.errors import BadCapture
 Row = dict[str, Any]
 R = TypeVar("R", Row, Event)
 BLOCK = 1 << 18  # what a core's own cache holds with its rows: with a megabyte decoding takes a third longer
-MAX_ROW = 16 << 20  # bytes of one row: the longest seen, with its stack of calls, has 60 KB
+MAX_ROW = 4 << 20  # bytes of one row: the longest seen, with its stack of calls, has 60 KB
 MAX_HEAD = 64 << 20  # bytes of what stands around the rows
 _BETWEEN = b", \t\r\n"
 _OPEN_RE = re.compile(rb'"traceEvents"\s*:\s*\[')
