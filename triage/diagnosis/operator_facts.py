@@ -361,7 +361,7 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
         f"{_title(o)}: {show(float(o.ns), 'ns')} in {plural(o.calls, 'call')}"
-        for o in sorted(operators, key=lambda o: -o.all_ns)
+        for o in sorted(operators, key=lambda o: -o.ns)
     ]
     return first_of(shown, 3, "; ", "; ") or "none"
 

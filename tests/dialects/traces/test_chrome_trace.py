@@ -330,6 +330,22 @@ def test_work_of_operators(name: str, dims: Any, plain: Any, flops: float | None
     assert (work.flops, work.bytes) == (flops, size)
 
 
+@pytest.mark.parametrize(
+    ("dims", "shown", "elements"),
+    [
+        ([[[16, 4], [16, 6]], []], "16×4, 16×6", 160),
+        ([[[16, 4], []], []], "16×4", 64),
+        ([[], []], "", 0),
+        ([], "", 0),
+        ("x", "", 0),
+        ([[["a"], [-1], [2.5]], []], "", 0),
+    ],
+)
+def test_what_a_concatenation_writes(dims: Any, shown: str, elements: int) -> None:
+    work = operator_work.work("aten::cat", {"dims": dims, "types": ["TensorList", "Scalar"]})
+    assert (work.kind, work.dims, work.elements) == ("copy", shown, elements)
+
+
 def test_operators_of_the_sample() -> None:
     capture = reader.read(str(SAMPLE))
     assert capture.table.trace is not None
