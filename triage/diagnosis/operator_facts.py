@@ -73,7 +73,8 @@ def operator_facts(
     found = about(trace, peaks)
     out = {
         "operators.fp32": max(
-            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns, _filled(trace, sms, blocks))
+            _share(found["operators.fp32"], frame_ns),
+            _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns, _filled(trace, sms, blocks)),
         ),
         **_fp32_peaks(peaks),
         "operators.layout": _by_kernel(trace, layout_kernels(trace), frame_ns),
@@ -181,7 +182,9 @@ def _filled(trace: Trace, sms: int, blocks: Floats | None) -> Floats | None:
     """Part of the SMs that each operation has a block for, since idle SMs have nothing that a faster unit could do; 1 where not known."""
     if blocks is None or not sms:
         return None
-    return np.append(np.clip(np.nan_to_num(blocks / sms, nan=1.0), 0.0, 1.0), np.ones(len(trace.operations) - len(blocks)))
+    return np.append(
+        np.clip(np.nan_to_num(blocks / sms, nan=1.0), 0.0, 1.0), np.ones(len(trace.operations) - len(blocks))
+    )
 
 
 def _by_kernel(

@@ -38,7 +38,8 @@ MAX_CHAIN = 4  # causes
 EPSILON = 1e-6  # of floats
 SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it comes first
 
-LATE_HOST = frozenset(("idle.host", "idle.launch", "idle.loader"))  # idle time as the host submits late, without a wait for the device
+# idle time as the host submits late, without a wait for the device
+LATE_HOST = frozenset(("idle.host", "idle.launch", "idle.loader"))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,8 @@ from triage.capture.trace_nouns import DeviceTimeline
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex
 
-MIN_AHEAD_SHARE = 0.5  # heuristic: of the device's work; with most of it before gaps of the host, shorter work saves little
+# heuristic: of the device's work; with most of it before gaps of the host, less work saves little
+MIN_AHEAD_SHARE = 0.5
 SEVERAL = 2  # waits; before the first one the capture does not know what the device did
 
 

@@ -60,7 +60,7 @@ def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> 
     if len(entries) <= MAX_EACH:
         times = ", ".join(time(e["ns"]) for e in entries)
         several = len({e["capture"] for e in entries}) > 1
-        first = "of several captures" if several else f"from {clean(entries[0]['name'])} on"
+        first = "of several captures" if several else f"{clean(entries[0]['name'])} from its first work on"
         return f"{len(entries):,} steps on the device, {first}: {times}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
     usual = median(e["ns"] for e in later)

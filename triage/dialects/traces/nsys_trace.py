@@ -21,11 +21,7 @@ TOGETHER = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd")  # of ker
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = nsys.CAPTURE
-_PLAIN = {
-    "launch.registers": ("reg/trd",),
-    "launch.shared_static": ("stcsmem",),
-    "launch.shared_dynamic": ("dymsmem",),
-}
+_PLAIN = {"launch.registers": ("reg/trd",), "launch.shared_static": ("stcsmem",), "launch.shared_dynamic": ("dymsmem",)}
 _NUMBERS = "start duration grdx grdy grdz blkx blky blkz reg/trd stcsmem dymsmem bytes strm".split()
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
 collect = nsys.collect
