@@ -346,6 +346,19 @@ def test_what_a_concatenation_writes(dims: Any, shown: str, elements: int) -> No
     assert (work.kind, work.dims, work.elements) == ("copy", shown, elements)
 
 
+@pytest.mark.parametrize(("length", "launches", "kept"), [(50, False, True), (51, False, False), (51, True, True)])
+def test_long_operators_that_start_nothing_are_the_programs_own_work(length: int, launches: bool, kept: bool) -> None:
+    rows = [_row("cpu_op", "aten::empty", 1, 5), CALL, KERNEL, _row("cpu_op", "aten::randn", 100, length)]
+    if launches:
+        rows += [
+            _row("cuda_runtime", "cudaLaunchKernel", 110, 5, correlation=9),
+            {**KERNEL, "ts": 300, "args": {**KERNEL["args"], "correlation": 9}},
+        ]
+    trace = _read(rows).trace
+    assert trace is not None and trace.framework is not None
+    assert (100_000 in trace.framework[0].tolist()) == kept
+
+
 def test_operators_of_the_sample() -> None:
     capture = reader.read(str(SAMPLE))
     assert capture.table.trace is not None

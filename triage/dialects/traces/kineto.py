@@ -52,15 +52,9 @@ GPU_WORK = {
     "kernel_dispatch": KERNEL, "memory_copy": COPY, "rocm_kernel_dispatch": KERNEL, "rocm_memory_copy": COPY,
 }  # fmt: skip
 XPU_CALLS = frozenset({"xpu_runtime", "xpu_driver"})
-_CALLS = XPU_CALLS | {
-    "cuda_runtime",
-    "cuda_driver",
-    "hip_runtime",
-    "Runtime",
-    "privateuse1_runtime",
-    "hip_api",
-    "rocm_hip_api",
-}
+_CALLS = XPU_CALLS | set(
+    "cuda_runtime cuda_driver hip_runtime Runtime privateuse1_runtime hip_api rocm_hip_api".split()
+)
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
 _RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
