@@ -72,13 +72,9 @@ _SECTIONS = "SpeedOfLight ComputeWorkloadAnalysis MemoryWorkloadAnalysis WarpSta
 def names() -> dict[str, list[str]]:
     """canonical id -> key of a row or of its args."""
     return {
-        "gpu.time": ["dur"],
-        "launch.grid_size": ["grid"],
-        "launch.block_size": ["block"],
-        "launch.registers": ["registers per thread"],
-        "device.sm_count": ["numSms"],
-        "frame.calls": ["(rows)"],
-    }
+        "gpu.time": ["dur"], "launch.grid_size": ["grid"], "launch.block_size": ["block"],
+        "launch.registers": ["registers per thread"], "device.sm_count": ["numSms"], "frame.calls": ["(rows)"],
+    }  # fmt: skip
 
 
 def recognise(source: Source) -> Match | None:
