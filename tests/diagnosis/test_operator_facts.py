@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triage.capture.trace_nouns import Calls, Operations, Operator, Trace
+from triage.capture.trace_nouns import KERNEL, Calls, Operations, Operator, Trace
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
 from triage.diagnosis.claimed_kernels import _names
@@ -137,3 +137,31 @@ def test_fp32_kernels_of_what_waits_for_memory_are_not_blamed() -> None:
     )
     trace = replace(_trace(depthwise), names=["depthwise_fp32", "sgemm_fp32"])
     assert fp32_kernels(trace, PEAKS) == {"sgemm_fp32"}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "share"), [(66.0, 0.5), (131.0, 131 / 132), (132.0, 1.0), (500.0, 1.0), (float("nan"), 1.0)]
+)
+def test_blocks_of_fp32_products_fill_part_of_the_sms(blocks: float, share: float) -> None:
+    one, none = np.array([0]), np.array([False])
+    ops = Operations(one, one + NS, np.array([KERNEL], np.int8), one, one, one, one - 1, one, one, one, none)
+    trace = replace(_trace(_over("elementwise", "8×8")), operations=ops, names=["volta_sgemm_128x64_nn"])
+    value, text = operator_facts(trace, PEAKS, float(NS), 132, np.array([blocks]))["operators.fp32"]
+    assert value == pytest.approx(share)
+    assert text.endswith("count in part") == (share < 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "good"), [(2048, 0.6, 0.6), (2040, 0.6, 0.7), (2048, 0.501, 0.501), (2048, 0.499, 0.7)]
+)
+def test_slow_products_are_held_to_like_ones_of_the_trace(n: int, share: float, good: float) -> None:
+    """Those of at least half the size that are not slow themselves: half the peak."""
+
+    def at(columns: int, share: float) -> Operator:
+        flops = 2.0 * 4096 * columns * 4096
+        return _product(4096, columns, 4096, ns=round(10 * flops / (share * 1e6)))
+
+    slow, like = at(4096, 0.3), at(n, share)
+    found = _facts(slow, like)["operators.product_excess"] * 10 * NS
+    also = like.ns * (1 - share / good) if share < 0.5 else 0.0
+    assert found == pytest.approx(slow.ns * (1 - 0.3 / good) + also, rel=1e-3)

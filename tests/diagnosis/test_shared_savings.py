@@ -104,3 +104,18 @@ def test_what_passes_once_is_first_where_it_is_most(tmp_path: Path) -> None:
     assert "Cold-start overhead: 120 ms, once per run" in summary["headline"]
     assert summary["first"][0]["cause"] == "cold-start" and summary["first"][0]["saved_ns"] == 0
     assert summary["first"][0]["level"] == "critical"
+
+
+@pytest.mark.parametrize(("waits", "hidden"), [(0, True), (14, True), (16, False), (30, False)])
+def test_faster_kernels_pay_after_a_host_that_is_late(waits: int, hidden: bool, tmp_path: Path) -> None:
+    """Thirty equal FP32 products, each launched 200 us after the last one's end; the host waits for the end of some."""
+    rows = []
+    for i in range(31):
+        ts = 1_000.0 + 300 * i
+        args = {"Input Dims": [[4096, 512], [512, 4096]], "Input type": ["float", "float"]}
+        rows.append(_row("cpu_op", "aten::mm", ts - 11, 8, **args))
+        rows += _launch(i + 1, "ampere_sgemm_128x64_nn", ts, 100, ts - 10)
+        if i < waits:
+            rows.append(_row("cuda_runtime", "cudaStreamSynchronize", ts + 10, 95, correlation=100 + i))
+    todo = {i["cause"]: i for i in _diagnosed(rows, tmp_path).bundle.document["todo"]}
+    assert ("Pays after “CPU-bound”" in todo["matrix-unused"]["message"]) == hidden

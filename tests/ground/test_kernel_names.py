@@ -19,6 +19,8 @@ SHORT = {
     "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)": "norm_kernel<BFloat16, 8>",
     "_Z15transpose_tiledPfS_ii": "transpose_tiled",
     "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256EEEvPT0_": "add_rmsnorm_quant_kernel",
+    "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_8sequenceIJLi1EEEEEEEvDpT1_": "kentry<Rmsnorm2dFwd>",
+    "_ZN7ck_tile6kentryIfEEvPT_": "kentry",
     "_Z": "_Z",
     "_Z99999x": "_Z99999x",
     "spmm_forward_cuda_kernel(int const*, int)": "spmm_forward_cuda_kernel",

@@ -220,7 +220,8 @@ class DeviceTimeline:
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
     memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators; loading_worked_ns: the device's work between them; loading_hidden_ns: the shorter of each wait and the work since the one before. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
-    that they load code. comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
+    that they load code. ahead_ns: work before gaps that the host leads without waiting for it.
+    comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
     beyond that of the device that came to them last. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
     """
@@ -277,6 +278,7 @@ class DeviceTimeline:
     slow_launch_ns: int = 0
     collective_ns: int = 0
     comm_in_line_ns: int = 0
+    ahead_ns: int = 0
     wait_ns: int = 0
     late_ns: int = 0
     late_calls: int = 0

@@ -82,7 +82,8 @@ def frame_captures(
                 from triage.diagnosis.operator_facts import operator_facts
 
                 peaks = capture.device.peaks if capture.device else None
-                known |= operator_facts(capture.table.trace, peaks, total, _sms(capture))
+                blocks = getattr(capture.table.columns.get("launch.grid_size"), "values", None)
+                known |= operator_facts(capture.table.trace, peaks, total, _sms(capture), blocks)
             del known["frame.uncovered"]  # what lies between the work is known by its causes
         if without_units(capture):  # elsewhere the counters of a kernel say more
             from triage.diagnosis.kernel_facts import kernel_facts  # only traces and summaries need it

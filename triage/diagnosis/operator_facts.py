@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from triage.capture.arrays import Facts
+from triage.capture.arrays import Facts, Floats
 from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, Operator, Trace, way_of
 from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
@@ -64,14 +64,17 @@ NO_NEIGHBOUR = 0.1
 _FILLS_RE, _JOINS_RE = re.compile(r"::(?:fill|zero)_$"), re.compile(r"::(?:cat|stack)$")
 
 
-def operator_facts(trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int = 0) -> Facts:
-    """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown."""
+def operator_facts(
+    trace: Trace, peaks: Peaks | None, frame_ns: float, sms: int = 0, blocks: Floats | None = None
+) -> Facts:
+    """All facts of a trace's operators; peaks, sms: of its device, None and 0 where these are unknown. blocks: of each of the first operations."""
     if frame_ns <= 0:
         return {}
     found = about(trace, peaks)
     out = {
         "operators.fp32": max(
-            _share(found["operators.fp32"], frame_ns), _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns)
+            _share(found["operators.fp32"], frame_ns),
+            _by_kernel(trace, fp32_kernels(trace, peaks), frame_ns, _filled(trace, sms, blocks)),
         ),
         **_fp32_peaks(peaks),
         "operators.layout": _by_kernel(trace, layout_kernels(trace), frame_ns),
@@ -175,15 +178,29 @@ def _fp32_peaks(peaks: Peaks | None) -> Facts:
     return {"operators.fp32_peak": (min(ratio, 1.0), "FP32 peak / peak of matrix units in 16 bits, of the device")}
 
 
-def _by_kernel(trace: Trace, names: frozenset[str], frame_ns: float) -> tuple[float, str]:
+def _filled(trace: Trace, sms: int, blocks: Floats | None) -> Floats | None:
+    """Part of the SMs that each operation has a block for, since idle SMs have nothing that a faster unit could do; 1 where not known."""
+    if blocks is None or not sms:
+        return None
+    return np.append(
+        np.clip(np.nan_to_num(blocks / sms, nan=1.0), 0.0, 1.0), np.ones(len(trace.operations) - len(blocks))
+    )
+
+
+def _by_kernel(
+    trace: Trace, names: frozenset[str], frame_ns: float, weights: Floats | None = None
+) -> tuple[float, str]:
     ops = trace.operations
     wanted = np.array([n in names for n in trace.names], dtype=bool)
     mine = (ops.kind == KERNEL) & wanted[ops.name]
     if not mine.any():
         return 0.0, "no such kernel"
-    lasted = np.bincount(ops.name[mine], (ops.end - ops.start)[mine], len(trace.names))
+    time = (ops.end - ops.start)[mine] * (1.0 if weights is None else weights[mine])
+    lasted = np.bincount(ops.name[mine], time, len(trace.names))
     longest = np.argsort(-lasted, kind="stable")[:2]
     text = "; ".join(f"{kernel(trace.names[i])}: {show(float(lasted[i]), 'ns')}" for i in longest if lasted[i])
+    if weights is not None and (weights[mine] < 1).any():
+        text += "; launches with fewer blocks than SMs count in part"
     return min(float(lasted.sum()) / frame_ns, 1.0), text
 
 
@@ -292,12 +309,21 @@ def _slow(what: str, shares: Mapping[Operator, float], peaks: Peaks, frame_ns: f
     """Time of the operators far below the rate of good libraries, above that at this rate and at the best one."""
     slow = [o for o, share in shares.items() if is_slow(o, peaks, share)]
     text = "; ".join(f"{_title(o)}: {percent(shares[o])} of its roof" for o in slow[:3])
-    excess = sum(o.all_ns * (1 - shares[o] / good_share(o, peaks)) for o in slow) / frame_ns
+    excess = sum(o.all_ns * (1 - shares[o] / _reached(o, shares, peaks)) for o in slow) / frame_ns
     most = sum(o.all_ns * (1 - shares[o] / most_share(o, peaks)) for o in slow) / frame_ns
     return {
         f"operators.{what}_excess": (excess, text or "none far below the rate of good libraries"),
         f"operators.{what}_most": (most, "time of each x (1 - its rate / the best rate of the device)"),
     }
+
+
+def _reached(o: Operator, shares: Mapping[Operator, float], peaks: Peaks) -> float:
+    """Share of the roof that products of a type and at least half the size reach in the same trace, else what good libraries reach."""
+    like = (
+        n for n, share in shares.items()
+        if n.type == o.type and 2 * (n.flops or 0.0) >= (o.flops or 0.0) and not is_slow(n, peaks, share)
+    )  # fmt: skip
+    return max((shares[n] for n in like), default=good_share(o, peaks))
 
 
 def _half_types(products: Sequence[Operator], peaks: Peaks | None, frame_ns: float) -> Facts:
@@ -338,7 +364,7 @@ def _share(operators: Sequence[Operator], frame_ns: float) -> tuple[float, str]:
 def _named(operators: Sequence[Operator]) -> str:
     shown = [
         f"{_title(o)}: {show(float(o.ns), 'ns')} in {plural(o.calls, 'call')}"
-        for o in sorted(operators, key=lambda o: -o.all_ns)
+        for o in sorted(operators, key=lambda o: -o.ns)
     ]
     return first_of(shown, 3, "; ", "; ") or "none"
 

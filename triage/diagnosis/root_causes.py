@@ -38,6 +38,9 @@ MAX_CHAIN = 4  # causes
 EPSILON = 1e-6  # of floats
 SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix's before it comes first
 
+# idle time as the host submits late, without a wait for the device
+LATE_HOST = frozenset(("idle.host", "idle.launch", "idle.loader"))
+
 
 @dataclass(slots=True)
 class Leaders:
@@ -88,6 +91,7 @@ class CauseIndex:
         # what a worker of a data loader hides behind the device's work, other savings of which it shares
         self.hides = np.array(["idle.loader_hidden" in r.uses for r in book.rules] or [False])
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
+        self.of_host = np.array([not LATE_HOST.isdisjoint(c) for c in self._claims] or [False])
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:

@@ -1,4 +1,5 @@
-"""Savings that need each other's time: a data loader's worker hides behind the device's work, which other items make shorter."""
+"""Savings that need each other's time: a data loader's worker hides behind the device's work, which other items make shorter;
+where the host submits late, shorter work makes its gaps longer."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from triage.diagnosis.root_causes import CauseIndex
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline
 
+# heuristic: of the device's work; with most of it before gaps of the host, less work saves little
+MIN_AHEAD_SHARE = 0.5
 SEVERAL = 2  # waits; before the first one the capture does not know what the device did
 
 
@@ -48,6 +51,15 @@ def shared(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_index
     then = min(float(waiting.loading_hidden_ns), worked)
     most = max(kernels, key=lambda i: i.saved_ns).cause if kernels else -1
     return Shared(waiting.loading_hidden_ns, then, math.ceil(waiting.loading_ns / max(worked, 1)), most)
+
+
+def hidden_by(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_index: CauseIndex) -> list[int]:
+    """Causes of items of a late host, largest first, that swallow what an item of the device's work saves."""
+    mine = {p for p, _ in item.workloads}
+    devices = [d for p in parts if p.number in mine and p.capture.timeline for d in p.capture.timeline.devices]
+    if item.apart or sum(d.ahead_ns for d in devices) <= MIN_AHEAD_SHARE * sum(d.busy_ns for d in devices):
+        return []
+    return [i.cause for i in sorted(items, key=lambda i: -i.saved_ns) if i.apart and cause_index.of_host[i.rule]]
 
 
 def _waiting(parts: Sequence[Part]) -> DeviceTimeline | None:

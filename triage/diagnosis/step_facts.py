@@ -24,7 +24,9 @@ def step_facts(trace: Trace, frame_ns: float) -> Facts:
         worst, median = max(steps, key=lambda s: s.ns), statistics.median(s.ns for s in steps)
         if median > 0:
             usual = min(steps, key=lambda s: abs(s.ns - median))
-            more = _busy(trace, worst) - _busy(trace, usual)
+            begun, ended = (np.array([getattr(s, side) for s in (worst, usual)]) for side in ("start", "end"))
+            working = union(trace.operations.start, trace.operations.end)  # any device
+            more = -int(np.diff(working.until(ended) - working.until(begun))[0])
             text = (
                 f"{worst.name} {show(float(worst.ns), 'ns')}, median {show(float(median), 'ns')}; "
                 f"its device time is {show(float(abs(more)), 'ns')} {'longer' if more >= 0 else 'shorter'}"
@@ -67,13 +69,6 @@ def _from_first_work(trace: Trace, step: Step) -> Step:
     starts = trace.operations.start
     later = starts[starts >= step.start]
     return replace(step, start=min(int(later.min()), step.end)) if len(later) else step
-
-
-def _busy(trace: Trace, step: Step) -> int:
-    """Time of a step in which a device works."""
-    ops = trace.operations
-    before, after = union(ops.start, ops.end).until(np.array([step.start, step.end])).tolist()
-    return int(after - before)
 
 
 def _waiting(trace: Trace) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
@@ -30,33 +30,18 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         return float(sum(of(d) for d in devices))
 
     kernels = total(lambda d: d.kernels + d.graph_launches)
-    copies, exposed = total(lambda d: d.copies), total(lambda d: d.exposed_ns)
-    out: Facts = {
-        "idle.total": (total(lambda d: d.idle_ns) / frame_ns, _each(devices, lambda d: d.idle_ns)),
+    copies = total(lambda d: d.copies)
+    out = _shares(devices, frame_ns, _OF_DEVICES) | {
         "timeline.devices": (float(len(devices)), "devices with work"),
         "timeline.operations": (float(len(t.own_ns)), "rows of the export"),
         "timeline.kernels": (kernels, "kernels and graph launches"),
         "timeline.copies": (copies, "copies"),
         "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
         "timeline.small_copies": (total(lambda d: d.small_copies), "host-device copies below 64 KiB"),
-        "timeline.bus_alone": (exposed / frame_ns, _each(devices, lambda d: d.exposed_ns)),
-        "timeline.exposed_comm": (
-            total(lambda d: d.exposed_comm_ns) / frame_ns,
-            _each(devices, lambda d: d.exposed_comm_ns),
-        ),
-        "timeline.comm_in_line": (
-            total(lambda d: d.comm_in_line_ns) / frame_ns,
-            _each(devices, lambda d: d.comm_in_line_ns),
-        ),
         "timeline.comm_hideable": (
             total(lambda d: min(d.exposed_comm_ns, d.compute_ns - (d.comm_ns - d.exposed_comm_ns))) / frame_ns,
             "the shorter of exposed communication and compute beside none",
         ),
-        "timeline.pageable_alone": (
-            total(lambda d: d.pageable_alone_ns) / frame_ns,
-            _each(devices, lambda d: d.pageable_alone_ns),
-        ),
-        "timeline.hideable": (total(_hideable) / frame_ns, _each(devices, _hideable)),
     }
     if bus and (took := total(lambda d: d.pageable_ns)):
         moved = total(lambda d: d.pageable_bytes)
@@ -76,33 +61,21 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         busiest_bus = max(devices, key=lambda d: d.copies)
         out["timeline.copy_transfer"] = (busiest_bus.median_copy_ns or 0.0, "median time of a copy on the device")
     if len(devices) > 1:
-        busiest = max(d.busy_ns for d in devices)
-        least = min(d.busy_ns for d in devices)
-        out["timeline.imbalance"] = (
-            1 - least / busiest if busiest else 0.0,
-            _each(devices, lambda d: d.busy_ns),
-        )
-        pace = max(devices, key=lambda d: d.busy_ns)
-        out["timeline.uneven"] = (
-            (len(devices) * busiest - total(lambda d: d.busy_ns)) / frame_ns,
-            _each(devices, lambda d: d.busy_ns),
-        )
-        out["timeline.pace"] = (pace.busy_ns / max(pace.span_ns, 1), f"device {pace.key}: busy / span")
+        pace, least = (f(devices, key=lambda d: d.busy_ns) for f in (max, min))
         fewest, most_kernels = (f(d.kernels + d.graph_launches for d in devices) for f in (min, max))
+        text = _each(devices, lambda d: d.busy_ns)
+        uneven = len(devices) * pace.busy_ns - total(lambda d: d.busy_ns)
+        out |= {
+            "timeline.imbalance": (1 - least.busy_ns / pace.busy_ns if pace.busy_ns else 0.0, text),
+            "timeline.uneven": (uneven / frame_ns, text),
+            "timeline.pace": (pace.busy_ns / max(pace.span_ns, 1), f"device {pace.key}: busy / span"),
+        }
         if most_kernels:
-            out["timeline.fewest_kernels"] = (
-                fewest / most_kernels,
-                "kernels of the device with the fewest / with the most",
-            )
-        if any(d.collective_ns for d in devices):
-            out["timeline.collectives"] = (
-                total(lambda d: d.collective_ns) / frame_ns,
-                "time in collective kernels / span",
-            )
-            out["timeline.collective_wait"] = (
-                total(lambda d: d.wait_ns) / frame_ns,
-                _each(devices, lambda d: d.wait_ns),
-            )
+            text = "kernels of the device with the fewest / with the most"
+            out["timeline.fewest_kernels"] = (fewest / most_kernels, text)
+        if collective := total(lambda d: d.collective_ns):
+            out |= _shares(devices, frame_ns, {"timeline.collective_wait": lambda d: d.wait_ns})
+            out["timeline.collectives"] = (collective / frame_ns, "time in collective kernels / span")
     if late := total(_late):
         out["timeline.late_comm"] = (late / frame_ns, _latest(t))
     if t.job:
@@ -131,28 +104,26 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     def launch(d: DeviceTimeline) -> float:
         return max(0.0, blamed("launch")(d) - d.slow_launch_ns - d.optimizer_launch_ns)
 
-    parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
-
-    def transition(d: DeviceTimeline) -> float:
-        return float(d.transition_ns)
-
-    def queued(d: DeviceTimeline) -> float:
-        return blamed("queued")(d) - transition(d)
-
     def host_code(d: DeviceTimeline) -> float:
         return max(0.0, blamed(*_IDLE["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
 
-    def optimizer(d: DeviceTimeline) -> float:
-        return float(d.optimizer_launch_ns + d.optimizer_host_ns)
-
-    parts |= {"idle.launch": launch, "idle.host": host_code, "idle.optimizer": optimizer}
-    parts |= {"idle.loader": lambda d: float(d.loading_ns), "idle.loader_own": lambda d: float(d.loading_own_ns)}
-    parts |= {"idle.loader_hidden": lambda d: float(d.loading_hidden_ns if d.loading_own_ns else 0)}
+    parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
+    parts |= {
+        "idle.launch": launch,
+        "idle.host": host_code,
+        "idle.optimizer": lambda d: d.optimizer_launch_ns + d.optimizer_host_ns,
+        "idle.loader": lambda d: d.loading_ns,
+        "idle.loader_own": lambda d: d.loading_own_ns,
+        "idle.loader_hidden": lambda d: d.loading_hidden_ns if d.loading_own_ns else 0,
+        "idle.earlier": lambda d: d.earlier_ns,
+        "idle.start": start,
+        "idle.transition": lambda d: d.transition_ns,
+        "idle.queued": lambda d: blamed("queued")(d) - d.transition_ns,
+        "idle.allocation": late,
+    }
     if any(d.framework_ns for d in devices):
-        parts["idle.framework"] = lambda d: float(min(d.framework_ns, host_code(d)))
-    parts |= {"idle.earlier": lambda d: float(d.earlier_ns)}
-    parts |= {"idle.start": start, "idle.transition": transition, "idle.queued": queued, "idle.allocation": late}
-    out: Facts = {metric: (sum(of(d) for d in devices) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
+        parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
+    out = _shares(devices, frame_ns, parts)
     for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
         doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
@@ -214,6 +185,24 @@ def _hideable(d: DeviceTimeline) -> float:
     """Time that copies and kernels of one device would share at best, each as long as it is: the shorter of the two."""
     kernels_alone = d.busy_ns - d.copies_alone_ns - (d.copy_busy_ns - d.copies_alone_ns)
     return float(max(0, min(d.exposed_ns, kernels_alone)))
+
+
+# what of each device is added up to a share of the time
+_OF_DEVICES: Mapping[str, Callable[[DeviceTimeline], float]] = {
+    "idle.total": lambda d: d.idle_ns,
+    "timeline.bus_alone": lambda d: d.exposed_ns,
+    "timeline.exposed_comm": lambda d: d.exposed_comm_ns,
+    "timeline.comm_in_line": lambda d: d.comm_in_line_ns,
+    "timeline.pageable_alone": lambda d: d.pageable_alone_ns,
+    "timeline.hideable": _hideable,
+}
+
+
+def _shares(
+    devices: Sequence[DeviceTimeline], frame_ns: float, parts: Mapping[str, Callable[[DeviceTimeline], float]]
+) -> Facts:
+    """Metric -> what it adds up over the devices as a share of the time, with what each has of it."""
+    return {metric: (float(sum(map(of, devices))) / frame_ns, _each(devices, of)) for metric, of in parts.items()}
 
 
 def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item
 from triage.diagnosis.ranking import untimed_share
-from triage.diagnosis.shared_savings import shared
+from triage.diagnosis.shared_savings import hidden_by, shared
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
@@ -30,6 +30,7 @@ from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
 MIN_SHARED = 0.05  # heuristic: of an item's saving; time that it shares with others and that is named
+MAX_BEFORE = 2  # items named that come before another
 MAX_NAME = 40  # characters of a workload's name in a sentence
 Scope: TypeAlias = tuple[
     str, list[int], list[ItemEntry]
@@ -125,11 +126,13 @@ def _entry(
 
 
 def _after(item: Item, d: Diagnosis) -> str:
-    """` Void once “Unfused attention” is fixed, which changes the same kernels.`"""
-    if item.after < 0:
-        return ""
-    title = localize(d.book.cause(d.cause_index.names[item.after]).title)
-    return f" Void once “{title}” is fixed, which changes the same kernels."
+    """` Void once “Unfused attention” is fixed, which changes the same kernels.`; ` Pays after “CPU-bound”: ...`."""
+    causes = [d.book.cause(name) for name in d.cause_index.names]
+    if item.after >= 0:
+        return f" Void once “{localize(causes[item.after].title)}” is fixed, which changes the same kernels."
+    host = hidden_by(item, d.items, d.parts, d.cause_index)
+    names = " and ".join(f"“{localize(causes[c].title)}”" for c in host[:MAX_BEFORE])
+    return f" Pays after {names}: until then the device only idles longer." if host else ""
 
 
 def _shared(item: Item, d: Diagnosis) -> str:
@@ -147,7 +150,8 @@ def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
     whole = {p for p, w in item.workloads if w < 0}
     if not worst and d.many:
         path = d.parts[item.workloads[0][0]].capture.input.path
-        more = f" (largest of {len(whole)})" if len(whole) > 1 else ""
+        each = show(item.saved_ns / len(whole), "ns") if whole and item.saved_ns == item.saved_ns else ""
+        more = f" (largest of {len(whole)}{each and f', {each} each on average'})" if len(whole) > 1 else ""
         return f"{shorten_middle(Path(path).name, MAX_NAME)}{more}: "
     names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
     return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""

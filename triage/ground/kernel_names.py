@@ -20,6 +20,7 @@ _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 # a return type with conditions, whose `>` need not be brackets: `std::enable_if<(8)>(0), void>::type f<8>(int)`
 _CONDITION_RE = re.compile(r"^(?:\w+::)*enable_if<.*?>::type (?=\w+(?:::\w+)*[<(])")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
+_ENTERED_RE = re.compile(r"I(?:Li\d{1,4}E)?NS_(\d{1,4})")  # `ck_tile::kentry<1, Rmsnorm2dFwd<...>>` enters any kernel
 _LENGTH_RE = re.compile(r"\d{1,4}(?!\d)")
 COLLECTIVE = re.compile(
     r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
@@ -83,6 +84,8 @@ def demangled(name: str) -> str:
     while (nested or not parts) and (m := _LENGTH_RE.match(name, at)):
         at = m.end() + int(m[0])
         parts.append(name[m.end() : at])
+    if parts[-1:] == ["kentry"] and (m := _ENTERED_RE.match(name, at)):
+        parts[-1] += f"<{name[m.end() : m.end() + int(m[1])]}>"
     return "::".join("(anonymous)" if p.startswith("_GLOBAL__N_") else p for p in parts) or name
 
 

@@ -62,6 +62,11 @@ def range_(low: float | None, bound: float | None) -> str:
     return f"range {time(low) if low else 0} to {time(bound)}"
 
 
+def sureness(c: ItemEntry) -> str:
+    """`range 182 µs to 7.62 ms, cause: medium confidence`."""
+    return f"{range_(c['low_ns'], c['bound_ns'])}, cause: {c['confidence']} confidence"
+
+
 def and_more(count: int) -> str:
     """` + 4 more`; "" for none."""
     return f" + {count:,} more" if count > 0 else ""

@@ -181,6 +181,8 @@ class _Page:
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)
+            if c["saved_ns"] and len(self.s["causes"]) > 1:  # of one item the head has the range
+                self.say(phrases.sureness(c), "bright_black", 4)
             if chain := phrases.chain(c):
                 self._labelled(HEADS.why, chain)
             else:
@@ -379,11 +381,9 @@ class _Page:
                 self.command(command)
 
     def quality(self) -> None:
-        """Notes on the quality of the data."""
-        # those on top are not repeated
+        """Notes on the quality of the data, but for those on top."""
         known = self.doc["frame"]["notes"]
-        quality = list(dict.fromkeys(q["message"] for q in self.doc["quality"] if q["message"] not in known))
-        if quality:
+        if quality := list(dict.fromkeys(q["message"] for q in self.doc["quality"] if q["message"] not in known)):
             self.title(HEADS.data_quality)
             for q in (shown := quality if self.full else quality[:2]):
                 self.say(clean(q), indent=2)

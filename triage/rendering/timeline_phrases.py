@@ -13,6 +13,7 @@ from triage.rendering.escape import clean
 from triage.rendering.phrases import time
 
 WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
+MAX_EACH = 5  # steps whose times are all named
 EVEN = 1.02  # of the median: a step that takes so little more is no slow one
 MIN_OUTSIDE_SHARE = 0.01  # of the trace: less time before or after a device's work is not worth words
 
@@ -39,7 +40,7 @@ def device(d: DeviceEntry) -> str:
 
 
 def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> str:
-    """`5 steps on the device: median 21.3 ms after the first, slowest of these ProfilerStep#4 51.4 ms`; "" without steps.
+    """`8 steps on the device: median 21.3 ms after the first, slowest of these ProfilerStep#4 51.4 ms`; of few each time; "" without steps.
 
     span_ns: of the trace, which is not named again for a step that fills it. A first step counts from its first work, since no earlier work tells when it began: it may have been longer.
     """
@@ -56,6 +57,11 @@ def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> 
         each = {batch: [e["ns"] for e in entries if e["batch"] == batch] for batch in batches}
         parts = ", ".join(f"{len(ns):,} {batch} (median {time(median(ns))})" for batch, ns in each.items())
         return f"{len(entries):,} steps on the device: {parts}, slowest {clean(worst['name'])} {time(worst['ns'])}"
+    if len(entries) <= MAX_EACH:
+        times = ", ".join(time(e["ns"]) for e in entries)
+        several = len({e["capture"] for e in entries}) > 1
+        first = "of several captures" if several else f"{clean(entries[0]['name'])} from its first work on"
+        return f"{len(entries):,} steps on the device, {first}: {times}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
     usual = median(e["ns"] for e in later)
     slowest = f"slowest{' of these' * (worst in later)} {clean(worst['name'])} {time(worst['ns'])}"

@@ -111,6 +111,12 @@ def test_hostile_values_cost_their_row_only(value: str) -> None:
     assert len(table) == 2 and any(q.check == "rows-left-out" for q in table.quality)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_refused_by_name(encoding: str) -> None:
+    with pytest.raises(BadCapture, match="UTF-16"):
+        _read_text(json.dumps({"traceEvents": [CALL, KERNEL]}).encode(encoding))
+
+
 def test_one_endless_row_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_rows, "MAX_ROW", 10_000)
     monkeypatch.setattr(json_rows, "BLOCK", 1000)
@@ -199,6 +205,8 @@ def test_private_keys_are_not_shown() -> None:
         ([], "no events"),
         ([_row("cpu_op", "aten::add", 1, 1)], "CPU only"),
         ([CALL], "no kernels"),
+        ([CALL, _row("kernel", "gemm", 1, float("nan"))], "1 row of GPU work without readable times"),
+        ([CALL, _row("kernel", "gemm", 1, 1, grid=[[1], [1], [1]])], "1 row of GPU work without readable times or"),
         ([_row("devtools.timeline", "Paint", 1, 1)], "browser"),
         ([_row("cuda_profiler_range", "k", 1, 1)], "counters"),
         ([_row("privateuse1_runtime", "aclrtLaunch", 1, 1)], "another accelerator"),
@@ -320,6 +328,35 @@ def test_innermost_interval_of_the_thread() -> None:
 def test_work_of_operators(name: str, dims: Any, plain: Any, flops: float | None, size: float | None) -> None:
     work = operator_work.work(name, {"dims": dims, "types": ["c10::BFloat16"] * len(dims), "plain": plain})
     assert (work.flops, work.bytes) == (flops, size)
+
+
+@pytest.mark.parametrize(
+    ("dims", "shown", "elements"),
+    [
+        ([[[16, 4], [16, 6]], []], "16×4, 16×6", 160),
+        ([[[16, 4], []], []], "16×4", 64),
+        ([[], []], "", 0),
+        ([], "", 0),
+        ("x", "", 0),
+        ([[["a"], [-1], [2.5]], []], "", 0),
+    ],
+)
+def test_what_a_concatenation_writes(dims: Any, shown: str, elements: int) -> None:
+    work = operator_work.work("aten::cat", {"dims": dims, "types": ["TensorList", "Scalar"]})
+    assert (work.kind, work.dims, work.elements) == ("copy", shown, elements)
+
+
+@pytest.mark.parametrize(("length", "launches", "kept"), [(50, False, True), (51, False, False), (51, True, True)])
+def test_long_operators_that_start_nothing_are_the_programs_own_work(length: int, launches: bool, kept: bool) -> None:
+    rows = [_row("cpu_op", "aten::empty", 1, 5), CALL, KERNEL, _row("cpu_op", "aten::randn", 100, length)]
+    if launches:
+        rows += [
+            _row("cuda_runtime", "cudaLaunchKernel", 110, 5, correlation=9),
+            {**KERNEL, "ts": 300, "args": {**KERNEL["args"], "correlation": 9}},
+        ]
+    trace = _read(rows).trace
+    assert trace is not None and trace.framework is not None
+    assert (100_000 in trace.framework[0].tolist()) == kept
 
 
 def test_operators_of_the_sample() -> None:

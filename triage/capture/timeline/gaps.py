@@ -59,6 +59,12 @@ class Gaps:
         """ns of each gap."""
         return self.end - self.start
 
+    def ahead_ns(self) -> int:
+        """Work before gaps that the host leads without having waited for it; of queued work the next such gap counts."""
+        ends = np.flatnonzero(self.led != QUEUED)
+        late = np.append(np.isin(self.led[ends], (HOST, LAUNCH)), False)
+        return int(self.worked[late[np.searchsorted(ends, np.arange(len(self.led)))]].sum())
+
     def blamed(self) -> dict[int, Indices]:
         """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
         out = dict(self.pieces)

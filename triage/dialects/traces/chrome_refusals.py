@@ -8,7 +8,7 @@ from triage.capture.source import Source
 from triage.dialects.tables import same_run
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
-from triage.dialects.traces.kineto import Columns
+from triage.dialects.traces.kineto import GPU_WORK, Columns
 from triage.ground.errors import CaptureError, NotTriageable
 from triage.ground.phrasing import plural
 
@@ -60,6 +60,10 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
     for pattern, what, hint in _WRITERS:
         if any(re.search(pattern, word, re.IGNORECASE) for word in seen):
             return NotTriageable(f"{path}: {what}{cut}", hint)
+    if columns.odd and (work := sum(columns.categories[c] for c in GPU_WORK)):
+        return NotTriageable(
+            f"{path}: {plural(work, 'row')} of GPU work without readable times or values{cut}", "export the trace again"
+        )
     if calls:
         text = f"{plural(calls, 'runtime call')}, but no kernels: the driver gave the profiler no activity (WSL, container, a second profiler)"
         return NotTriageable(

@@ -66,26 +66,15 @@ _PRODUCTS = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
     "launch.block_size": ("block x", "block y", "block z"),
 }
-_SECTIONS = (
-    "SpeedOfLight",
-    "ComputeWorkloadAnalysis",
-    "MemoryWorkloadAnalysis",
-    "WarpStateStats",
-    "Occupancy",
-    "LaunchStats",
-)
+_SECTIONS = "SpeedOfLight ComputeWorkloadAnalysis MemoryWorkloadAnalysis WarpStateStats Occupancy LaunchStats".split()
 
 
 def names() -> dict[str, list[str]]:
     """canonical id -> key of a row or of its args."""
     return {
-        "gpu.time": ["dur"],
-        "launch.grid_size": ["grid"],
-        "launch.block_size": ["block"],
-        "launch.registers": ["registers per thread"],
-        "device.sm_count": ["numSms"],
-        "frame.calls": ["(rows)"],
-    }
+        "gpu.time": ["dur"], "launch.grid_size": ["grid"], "launch.block_size": ["block"],
+        "launch.registers": ["registers per thread"], "device.sm_count": ["numSms"], "frame.calls": ["(rows)"],
+    }  # fmt: skip
 
 
 def recognise(source: Source) -> Match | None:
@@ -132,14 +121,9 @@ def read(source: Source, options: Options) -> Table:
     table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
     table.device, table.arch = (named[0] if named else ""), arch
-    _say(
-        table,
-        rows,
-        columns,
-        devices,
-        "Intel's unitrace (whole microseconds)" if intel else "PaddlePaddle" if paddle else _writer(source, columns),
-        options.device,
-    )
+    named_by = "PaddlePaddle" if paddle else _writer(source, columns)
+    writer = "Intel's unitrace (whole microseconds)" if intel else named_by
+    _say(table, rows, columns, devices, writer, options.device)
     return table
 
 
@@ -270,14 +254,11 @@ def _writer(source: Source, columns: Columns) -> str:
 
 
 def _say(
-    table: Table,
-    rows: JsonRows[Event],
-    columns: Columns,
-    devices: list[tuple[str, str | None]],
-    writer: str,
-    device: str,
-) -> None:
+    table: Table, rows: JsonRows[Event], columns: Columns, devices: list[tuple[str, str | None]], writer: str, device: str
+) -> None:  # fmt: skip
     """Notes on the trace, and remarks on what may be wrong with it."""
+    trace = table.trace
+    assert trace is not None
     stated = (
         ("launch shapes", "launch.grid_size" in table.columns),
         ("host calls", columns.calls),
@@ -299,8 +280,6 @@ def _say(
         )
     if left := rows.unreadable + columns.odd:
         table.quality.append(Quality("rows-left-out", f"{plural(left, 'row')} without readable times or values"))
-    trace = table.trace
-    assert trace is not None
     if early := sum(o.queued_ns for o in trace.operators):
         text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
         table.quality.append(Quality("early-kernels", text))

@@ -19,7 +19,7 @@ from triage.ground.errors import BadCapture
 Row = dict[str, Any]
 R = TypeVar("R", Row, Event)
 BLOCK = 1 << 18  # what a core's own cache holds with its rows: with a megabyte decoding takes a third longer
-MAX_ROW = 16 << 20  # bytes of one row: the longest seen, with its stack of calls, has 60 KB
+MAX_ROW = 4 << 20  # bytes of one row: the longest seen, with its stack of calls, has 60 KB
 MAX_HEAD = 64 << 20  # bytes of what stands around the rows
 _BETWEEN = b", \t\r\n"
 _OPEN_RE = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -36,6 +36,8 @@ class JsonRows(Generic[R]):
     """
 
     def __init__(self, source: Source, shape: type[R] = dict) -> None:  # type: ignore[assignment]
+        if source.encoding.startswith("utf-16"):
+            raise BadCapture(f"{source.path}: JSON in UTF-16, expected UTF-8", "save it as UTF-8")
         self.path = source.path
         self.head: Row = {}
         self.cut = ""

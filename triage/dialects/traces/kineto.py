@@ -46,21 +46,15 @@ Take = Callable[["Columns", Rows], None]
 MAX_US = float(1 << 52)
 MAX_PROCESSES = 1_000  # names that rows without a category give their process
 MAX_NAME = 16_384  # characters; the longest names of templates seen have 8,000
-_WORK = {
+GPU_WORK = {
     "kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": SET, "Kernel": KERNEL, "Memcpy": COPY, "Memset": SET,
     # of rocprofv3 and rocprof-sys, by way of Perfetto
     "kernel_dispatch": KERNEL, "memory_copy": COPY, "rocm_kernel_dispatch": KERNEL, "rocm_memory_copy": COPY,
 }  # fmt: skip
 XPU_CALLS = frozenset({"xpu_runtime", "xpu_driver"})
-_CALLS = XPU_CALLS | {
-    "cuda_runtime",
-    "cuda_driver",
-    "hip_runtime",
-    "Runtime",
-    "privateuse1_runtime",
-    "hip_api",
-    "rocm_hip_api",
-}
+_CALLS = XPU_CALLS | set(
+    "cuda_runtime cuda_driver hip_runtime Runtime privateuse1_runtime hip_api rocm_hip_api".split()
+)
 _OPERATORS = frozenset({"cpu_op", "Operator"})
 _RANGES = frozenset({"user_annotation", "user_scope"})
 _RANGE_NAMES = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")  # in 2021 among the operators
@@ -231,7 +225,7 @@ class Columns:
 
 # functions, not bound methods: these would tie a trace's columns into a circle that outlives its reading
 _TAKE: dict[str, Take] = {
-    **dict.fromkeys(_WORK, Columns._enter_work),
+    **dict.fromkeys(GPU_WORK, Columns._enter_work),
     **dict.fromkeys(_CALLS, Columns._enter_calls),
     **dict.fromkeys(_OPERATORS, Columns._enter_operators),
     **dict.fromkeys(_RANGES, Columns._enter_ranges),
@@ -245,18 +239,9 @@ def operations(columns: Columns, calls: Calls, found: Indices, devices: Indices)
     cell = columns.work.column
     starts, ends = nanoseconds(cell(0), cell(1))
     return Operations(
-        start=starts,
-        end=ends,
-        kind=cell(2).astype(np.int8),
-        device=devices,
-        stream=cell(5),
-        process=cell(3),
-        call=found,
-        name=cell(8),
-        bytes=np.maximum(cell(9), 0),
-        way=cell(10).astype(np.int8),
-        pageable=cell(11).astype(bool),
-    )
+        start=starts, end=ends, kind=cell(2).astype(np.int8), device=devices, stream=cell(5), process=cell(3), call=found,
+        name=cell(8), bytes=np.maximum(cell(9), 0), way=cell(10).astype(np.int8), pageable=cell(11).astype(bool),
+    )  # fmt: skip
 
 
 def calls(columns: Columns) -> tuple[Calls, Indices]:
@@ -353,7 +338,7 @@ def threads(columns: Columns, rows: TypedRows) -> Indices:
 @lru_cache(maxsize=4096)
 def _nature(category: str, name: str) -> tuple[int, int, bool]:
     """(kind, way, whether the host's memory is pageable) of work by its category and name."""
-    kind = _WORK[category]
+    kind = GPU_WORK[category]
     if (kind == KERNEL and "__amd_rocclr" in name) or "MEMORY_COPY_" in name:
         kind = COPY if _COPY_KERNEL_RE.search(name) else SET if _SET_KERNEL_RE.search(name) else kind
     if kind != COPY:

@@ -16,15 +16,25 @@ from triage.dialects.traces import kineto, operator_work
 from triage.dialects.traces.kineto import Columns
 from triage.dialects.traces.operator_work import Work
 
+# heuristic, ns: as the rule of a late host has it, an operator of the device takes 5 to 50 µs of the host, one of the host its work
+MAX_EAGER_NS = 50_000
 _LOOKS = (8, 9, 10, 13)  # columns of work: name, bytes, way and launch shape
 
 
 def spans(columns: Columns, calls: Calls, ops: Operations) -> tuple[Indices, Indices] | None:
-    """Starts and ends of the time in operators on threads that start work, in order; None without any."""
+    """Starts and ends of the time in operators on threads that start work, in order, without long ones that start none; None without any.
+
+    The first of all is kept: it tells when the host began.
+    """
     start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
     rows = np.isin(kineto.threads(columns, columns.operators), calls.thread[ops.call[ops.call >= 0]])
     inside = union(start[rows], end[rows])  # of operators within operators little is left: each device asks again
-    return (inside.start, inside.end) if rows.any() else None
+    if not rows.any():
+        return None
+    begun = np.sort(calls.start[ops.call[ops.call >= 0]])
+    starting = np.searchsorted(begun, inside.end) > np.searchsorted(begun, inside.start)
+    kept = starting | (inside.end - inside.start <= MAX_EAGER_NS) | (inside.start == inside.start[0])
+    return inside.start[kept], inside.end[kept]
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:

@@ -52,19 +52,13 @@ def trace(
     pageable = copied & np.logical_or.reduce([np.zeros(count, dtype=bool), *(m == "Pageable" for m in memory)])
     began = start.astype(np.int64)
     none = np.zeros(0, dtype=np.int64)
+    zero = np.zeros(count, dtype=np.int64)
     operations = Operations(
-        start=began,
-        end=began + duration.astype(np.int64),
-        kind=kinds[name],
-        device=place,
-        stream=np.zeros(count, dtype=np.int64) if streams is None else np.nan_to_num(streams, nan=-1).astype(np.int64),
-        process=np.zeros(count, dtype=np.int64),
-        call=np.full(count, -1, dtype=np.int64),
-        name=name,
-        bytes=np.zeros(count, dtype=np.int64) if size is None else np.nan_to_num(size).astype(np.int64) * copied,
-        way=ways[name],
-        pageable=pageable,
-    )
+        start=began, end=began + duration.astype(np.int64), kind=kinds[name], device=place, process=zero, call=zero - 1,
+        stream=zero if streams is None else np.nan_to_num(streams, nan=-1).astype(np.int64), name=name,
+        bytes=zero if size is None else np.nan_to_num(size).astype(np.int64) * copied,
+        way=ways[name], pageable=pageable,
+    )  # fmt: skip
     known = [_device(str(k)) for k in keys]
     calls = Calls(none, none, none, none.astype(np.int8), none, [])
     return Trace(operations, calls, known, [str(w) for w in words], [""] * len(words))

@@ -22,11 +22,7 @@ WHOLE = ("start (ns)", "duration (ns)", *map(str.lower, TOGETHER))
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU trace (one record per launch)"
 CAPTURE = nsys.CAPTURE
-_PLAIN = {
-    "launch.registers": ("reg/trd",),
-    "launch.shared_static": ("stcsmem",),
-    "launch.shared_dynamic": ("dymsmem",),
-}
+_PLAIN = {"launch.registers": ("reg/trd",), "launch.shared_static": ("stcsmem",), "launch.shared_dynamic": ("dymsmem",)}
 _NUMBERS = "start duration grdx grdy grdz blkx blky blkz reg/trd stcsmem dymsmem bytes strm".split()
 _SHAPES = {"launch.grid_size": ("grdx", "grdy", "grdz"), "launch.block_size": ("blkx", "blky", "blkz")}
 collect = nsys.collect
@@ -35,14 +31,10 @@ collect = nsys.collect
 def names() -> dict[str, list[str]]:
     """canonical id -> header of the trace."""
     return {
-        "gpu.time": ["Duration (ns)"],
-        "launch.grid_size": ["GrdX x GrdY x GrdZ"],
-        "launch.block_size": ["BlkX x BlkY x BlkZ"],
-        "launch.registers": ["Reg/Trd"],
-        "launch.shared_static": ["StcSMem (MB)"],
-        "launch.shared_dynamic": ["DymSMem (MB)"],
+        "gpu.time": ["Duration (ns)"], "launch.grid_size": ["GrdX x GrdY x GrdZ"], "launch.block_size": ["BlkX x BlkY x BlkZ"],
+        "launch.registers": ["Reg/Trd"], "launch.shared_static": ["StcSMem (MB)"], "launch.shared_dynamic": ["DymSMem (MB)"],
         "frame.calls": ["(records)"],
-    }
+    }  # fmt: skip
 
 
 def recognise(source: Source) -> Match | None:

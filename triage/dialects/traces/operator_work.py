@@ -16,6 +16,8 @@ SIZES = {
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "byte": 1,
 }  # fmt: skip
 Dims = Sequence[int]
+Known = tuple[float | None, float | None, int, int, int, int]
+Tensors = list[tuple[tuple[int, ...], str]]
 # (part of the name, position of `is_causal` or of the mask's type): the first that fits; PyTorch, native_functions.yaml
 _CAUSAL_AT = (
     ("scaled_dot_product_flash_attention", 4), ("scaled_dot_product_efficient_attention", 6),
@@ -63,8 +65,9 @@ def work(name: str, arguments: dict[str, Any]) -> Work:
     kind = next((kind for kind, pattern in _KIND_RES if pattern.search(name)), "other")
     tensors = _tensors(arguments)
     if not tensors:
-        return Work(kind)
-    shown = ", ".join("×".join(map(str, dims)) for dims, _ in tensors[:4])
+        parts = _tensors(_listed(arguments)) if kind == "copy" else []
+        return Work(kind, dims=_shown(parts), elements=sum(math.prod(dims) for dims, _ in parts))
+    shown = _shown(tensors)
     size, largest = max(((math.prod(dims), type_) for dims, type_ in tensors), key=lambda t: t[0])
     known = _FORMULAS.get(kind, lambda _name, _tensors, _plain: None)(name, tensors, _texts(arguments.get("plain")))
     if known is None:
@@ -103,7 +106,7 @@ def size_of(type_: str) -> int:
     return SIZES.get(word, 1 if word.startswith("float8") else 0)
 
 
-def _tensors(arguments: dict[str, Any]) -> list[tuple[tuple[int, ...], str]]:
+def _tensors(arguments: dict[str, Any]) -> Tensors:
     """(dims, type) of the arguments that are tensors."""
     dims, types = arguments.get("dims"), arguments.get("types")
     if not isinstance(dims, list) or not isinstance(types, list):
@@ -115,12 +118,19 @@ def _tensors(arguments: dict[str, Any]) -> list[tuple[tuple[int, ...], str]]:
     ]
 
 
+def _listed(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The tensors of the first argument, a list of tensors, as arguments of a type that is not known."""
+    dims = arguments.get("dims")
+    first = dims[0] if isinstance(dims, list) and dims and isinstance(dims[0], list) else []
+    return {"dims": first, "types": [""] * len(first)}
+
+
+def _shown(tensors: Tensors) -> str:
+    return ", ".join("×".join(map(str, dims)) for dims, _ in tensors[:4])
+
+
 def _texts(plain: Any) -> list[str]:
     return [str(p) for p in plain] if isinstance(plain, list) else []
-
-
-Known = tuple[float | None, float | None, int, int, int, int]
-Tensors = list[tuple[tuple[int, ...], str]]
 
 
 def _matmul(name: str, tensors: Tensors, _plain: list[str]) -> Known | None:
