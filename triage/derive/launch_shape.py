@@ -199,12 +199,23 @@ def boost_clock(view: View) -> float:
 
 
 def bounded_sms(view: View, bound: Callable[[list[int]], int]) -> Values:
-    """SM count; where unknown, `bound` (min or max) of the products of the architecture, NaN where that is unknown too."""
+    """SM count; where unknown, `bound` (min or max) of the products of the architecture, NaN where that is unknown too.
+
+    A GPU with matrix cores of AMD that was not named is any CDNA, or one die of it, since dies can be used as GPUs of their own.
+    """
     sms, device = view["device.sm_count"], view.capture.device
-    if device is None or np.isfinite(sms).any():
+    if np.isfinite(sms).any() or (device is None and not _has_matrix_cores(view)):
         return sms
-    known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
+    if device is None:
+        known = [d.sm_count // n for d in listing() if d.sm_count and d.generation[:4] == "CDNA" for n in (1, d.dies or 1)]
+    else:
+        known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
     return float(bound(known)) if known else np.nan
+
+
+def _has_matrix_cores(view: View) -> bool:
+    """True for AMD's GPUs with accumulation registers or MFMA instructions, which only CDNA has."""
+    return any(np.any(np.nan_to_num(view[m]) > 0) for m in ("launch.accum_registers", "mfma.inst_share", "mfma.busy"))
 
 
 def _middle(values: Values) -> float:
