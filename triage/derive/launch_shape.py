@@ -207,7 +207,9 @@ def bounded_sms(view: View, bound: Callable[[list[int]], int]) -> Values:
     if np.isfinite(sms).any() or (device is None and not _has_matrix_cores(view)):
         return sms
     if device is None:
-        known = [d.sm_count // n for d in listing() if d.sm_count and d.generation[:4] == "CDNA" for n in (1, d.dies or 1)]
+        known = [
+            d.sm_count // n for d in listing() if d.sm_count and d.generation[:4] == "CDNA" for n in (1, d.dies or 1)
+        ]
     else:
         known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
     return float(bound(known)) if known else np.nan
