@@ -11,7 +11,7 @@ from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import tiler_of, vendor_of
-from triage.devices import AmdLimits, Device, IntelLimits, listing
+from triage.devices import AmdLimits, Device, IntelLimits, Limits, listing
 from triage.ground.columns import is_column
 from triage.ground.errors import TriageError
 from triage.schema.kernel import LIMITERS
@@ -53,13 +53,13 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
 
     None without a device, and where the exported width does not exist on it.
     """
-    if device is None:
-        return None
+    return None if device is None or isinstance(device.limits, IntelLimits) else model_for_limits(device.limits, wave)
+
+
+def model_for_limits(limits: Limits, wave: float) -> Model | None:
+    """The occupancy model of an architecture for waves of a width, of its own one for NaN; None where it has no such waves."""
     from triage.occupancy.model import model_for  # a room that only launches need
 
-    limits = device.limits
-    if isinstance(limits, IntelLimits):
-        return None
     try:
         if isinstance(limits, AmdLimits):
             return model_for(limits, int(wave) if wave == wave else None)

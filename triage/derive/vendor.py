@@ -82,7 +82,7 @@ LOST = 0.05  # of the rows of a table of kernels, those whose group size somebod
 STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
-_RDNA = ("gfx10", "gfx11", "gfx12")
+RDNA = ("gfx10", "gfx11", "gfx12")
 
 
 def of_kernels(tells: Mapping[str, str]) -> bool:
@@ -137,7 +137,7 @@ def _is(vendor: str) -> Derivation:
 def _rdna(view: View) -> Values:
     device = view.capture.device
     arch = device.arch if device is not None else view.capture.table.arch
-    return full(arch == "gfx1" or arch.startswith(_RDNA), view.size)  # "gfx1": known by its registers alone
+    return full(arch == "gfx1" or arch.startswith(RDNA), view.size)  # "gfx1": known by its registers alone
 
 
 def _kernels(view: View) -> Values:
