@@ -103,8 +103,9 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
         needs, least = np.fmax(needs, after * likely), np.fmax(least, busy * np.fmin(best, likely))
         if rest or unit in stays:
             freed = np.fmax(freed, (1 - likely) * pace)
-    # without stated waits the time of the top unit falls, and no other
-    waits = np.where(np.isnan(stated), np.fmin(freed, top - needs), stated) if g.remains else stated
+    # without stated waits the time of a kernel falls with its top unit's; the draws of a range have several in turn
+    falls = np.where(chosen("work.kernels") == 1, np.minimum(freed, top - needs), freed)
+    waits = np.where(np.isnan(stated), falls, stated) if g.remains else stated
     likely = np.minimum(1 - needs, waits)
     return (likely if "start" in g.ends else likely * (1 - start)), 1 - least
 
