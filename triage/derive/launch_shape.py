@@ -187,11 +187,6 @@ def _counted(sample: View) -> float:
     return next((n for n in (_middle(counted), _fitting(sample), _by_peak(sample)) if n == n), np.nan)
 
 
-def _table_sms(view: View) -> Values:
-    device = view.capture.device
-    return full(device.sm_count, view.size) if device is not None and device.sm_count else np.nan
-
-
 def boost_clock(view: View) -> float:
     """Hz of an NVIDIA GPU's table entry, NaN where unknown: no kernel runs faster, and profilers hold the clock below it."""
     device = view.capture.device
@@ -288,12 +283,6 @@ def _of_span(view: View) -> Values:
     return time / view.capture.frame_ns if view.capture.timeline is not None and is_column(time) else np.nan
 
 
-def _tail(waves: Values) -> Values:
-    """Empty share of all slots of all begun waves, where at least one wave is full."""
-    # 2.000001 waves are 2 that were not printed exactly: without the slack they would have an almost empty third.
-    return np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan)
-
-
 def _spread(active: Values, block: Values, nvidia: Values, idle: Values, start: Values) -> Values:
     # other vendors' counters of busy units count by the quarter of cycles, or not alike on all chips
     busy = active / (1 - np.nan_to_num(idle)) / np.maximum(1 - np.nan_to_num(start), active)
@@ -307,7 +296,7 @@ DERIVATIONS = (
         "SMs of the device, else summed / single elapsed cycles, else the product with the measured peak bandwidth", _sms,
         whole=True,
     ),
-    Derivation("device.sm_total", "device table", _table_sms, whole=True),
+    Derivation("device.sm_total", "device table", lambda view: full(d.sm_count, view.size) if (d := view.capture.device) is not None and d.sm_count else np.nan, whole=True),
     Derivation(
         "launch.sm_share", "SMs in use / SMs of the device", lambda used, all_: np.minimum(over(used, all_), 1.0),
         ("device.sm_count", "device.sm_total"),
@@ -361,7 +350,11 @@ DERIVATIONS = (
         "launch.waves", "groups / (SMs x groups per SM, 1 where unknown and not every SM gets one)", _waves,
         ("launch.grid_size", "device.sm_count"), ("launch.resident_groups",), ask=("launch.grid_size", *_ASKED),
     ),
-    Derivation("launch.tail_loss", "1 - waves / waves rounded up", _tail, ("launch.waves",)),
+    Derivation(
+        "launch.tail_loss", "1 - waves / waves rounded up, where at least one wave is full",
+        # 2.000001 waves are 2 that were not printed exactly: without the slack they would have an almost empty third
+        lambda waves: np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan), ("launch.waves",),
+    ),
     Derivation(
         "launch.idle_sms", "1 - groups / SMs, else 1 - waves x groups that fit on one SM",
         lambda g, n, w, r: np.clip(1 - np.where(np.isnan(g / n), w * r, g / n), 0.0, 1.0),

@@ -242,10 +242,9 @@ def _conflicts(table: Table, rows: _Rows) -> None:
     header, unit, at = rows.heads[_SHARED]
     efficiency, lines = rows.column(_SHARED)
     table.raw[_SHARED] = Column(efficiency, _SHARED, at, unit, 0.01 if unit == "%" else 1.0, lines=lines)
-    whole = np.array([0.5 if _WIDE_BANKS.match(device) else 1.0 for device, _ in rows.keys])
-    if rows.cells.get(_LANES):
-        whole = whole * np.nan_to_num(np.where(rows.column(_LANES)[0] > 0, rows.column(_LANES)[0], np.nan), nan=1.0)
-    lost = np.clip(1 - efficiency / whole, 0.0, 1.0)
+    lanes = rows.column(_LANES)[0] if rows.cells.get(_LANES) else np.ones(len(rows.keys))
+    banks = np.array([0.5 if _WIDE_BANKS.match(device) else 1.0 for device, _ in rows.keys])
+    lost = np.clip(1 - efficiency / (np.where(lanes > 0, lanes, 1.0) * banks), 0.0, 1.0)
     lost = np.where(efficiency > ONE_WORD, lost, np.where(efficiency == 0, 0.0, np.nan))
     table.columns["shared.conflict_share"] = Column(
         lost, _SHARED, formula=f"1 - {header} of shared_efficiency / lanes at work; 0 where unused", inputs=(_SHARED,)
