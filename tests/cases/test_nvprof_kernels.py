@@ -73,6 +73,12 @@ def test_broadcasts_are_no_conflicts(tmp_path: Path) -> None:
     assert "bank-conflicts" not in diagnosed(tmp_path / "metrics.csv", WELL | many)[1]
 
 
+@pytest.mark.parametrize("efficiency", ["25.00%", "3.12%"])
+def test_idle_lanes_and_single_words_are_no_conflicts(efficiency: str, tmp_path: Path) -> None:
+    few = {"shared_efficiency": efficiency, "warp_execution_efficiency": "25.00%", "stall_memory_throttle": "45.00%"}
+    assert "bank-conflicts" not in diagnosed(tmp_path / "metrics.csv", WELL | few)[1]
+
+
 def test_occupancy_alone_is_told_but_promises_nothing(tmp_path: Path) -> None:
     path = tmp_path / "occupancy.csv"
     head = (

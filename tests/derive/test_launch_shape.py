@@ -10,6 +10,7 @@ from tests.conftest import generic
 from triage import diagnose, occupancy, read
 from triage.derive import View
 from triage.findings import occupancy_text
+from triage.products.rule_checks.rule_tests import facts_view
 
 WAITING = {"sm.issue_per_active": 8, "sm.throughput": 8, "memory.throughput": 12, "stall.long_scoreboard": 80}
 
@@ -99,3 +100,17 @@ def test_rounds_count_every_resource_that_is_known(tmp_path: Path) -> None:
         view(tmp_path / "c.csv", "gfx1151", **launch, **{"launch.shared": 40_000})["launch.waves_estimate"][0]
     )
     assert by_registers == pytest.approx(bare * 8 / 3) and by_lds == pytest.approx(bare * 8)
+
+
+@pytest.mark.parametrize(("accumulation", "groups"), [(128, 16 / 20), (0, np.nan)])
+def test_groups_per_cu_of_a_cdna_gpu_that_was_not_named(accumulation: int, groups: float) -> None:
+    """Twenty CUs of a die of an MI308X are the fewest of any GPU with matrix cores of AMD."""
+    unnamed = facts_view({"launch.grid_size": 16.0, "launch.accum_registers": accumulation, "valu.busy": 0.1})
+    assert float(np.ravel(unnamed["launch.sm_groups_most"])[0]) == pytest.approx(groups, nan_ok=True)
+
+
+@pytest.mark.parametrize(("registers", "most"), [(156, 0.375), (32, 1.0)])
+def test_occupancy_that_any_amd_gpu_allows(registers: int, most: float) -> None:
+    launch = {"launch.block_size": 256.0, "launch.registers": registers, "launch.scalar_registers": 84.0}
+    unnamed = facts_view({**launch, "launch.wave_size": 64.0, "launch.shared": 0.0, "valu.busy": 0.1})
+    assert float(np.ravel(unnamed["sm.occupancy_most"])[0]) == pytest.approx(most)

@@ -62,6 +62,12 @@ def test_a_unit_reaches_what_cured_kernels_reach(rule: Rule) -> None:
     assert MODEL.slowest(0.9, MODEL.reach) == 1.0
 
 
+def test_in_a_kernel_only_the_top_unit_gives_time(rule: Rule) -> None:
+    stated, units = {"remains": {"l2": 0.5}}, {"l2": 0.5, "math": 0.6}
+    assert gain(rule, stated, units, **{"work.kernels": 1})[1] == 0  # arithmetic takes as long as before
+    assert gain(rule, stated, units)[1] > 0  # a range of draws, each with a top unit of its own
+
+
 def test_waits_that_were_measured_decide(rule: Rule) -> None:
     stated = {"remains": {"vram": 0.5}, "time": 0.1}
     assert gain(rule, stated, {"vram": 0.5})[1] == pytest.approx(0.1, abs=1e-4)

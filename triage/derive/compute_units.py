@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triage.capture.arrays import Values
-from triage.derive._arrays import first, highest, over
+from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
+from triage.derive.launch_shape import arguments, model_for_limits
+from triage.derive.vendor import RDNA, vendor_of
 from triage.devices import AmdLimits, IntelLimits
+from triage.devices.limit_tables import amd_rows
+from triage.ground.columns import is_column
 from triage.ground.method import HIGH
 
 if TYPE_CHECKING:
@@ -89,6 +93,21 @@ def _barriers(
     return np.where(alone, np.maximum(stall - active, 0.0), np.nan)
 
 
+def _allowed(view: View) -> Values:
+    """The most occupancy that any AMD GPU allows a launch whose GPU is not known; its scalar registers tell RDNA from the others."""
+    asked = arguments(view) if view.capture.device is None and vendor_of(view.capture) == "amd" else None
+    if asked is None:
+        return np.nan
+    at, launch = asked
+    out, wave = np.full(view.size, np.nan), full(view["launch.wave_size"], view.size)[at[0]]
+    kinds = {bool(full(view["device.is_rdna"], 1)[0])} if is_column(view["launch.scalar_registers"]) else {True, False}
+    for limits in amd_rows():
+        if limits.arch.startswith(RDNA) in kinds and (model := model_for_limits(limits, wave)) is not None:
+            core = model.run(**launch)
+            out[at] = np.fmax(out[at], core.groups * np.minimum(core.waves, model.slots) / model.slots)
+    return out
+
+
 _REASONS = ("sbid", "sendwr", "aluwr", "barrier", "control", "instfetch", "pipestall", "other")
 FEWEST_SLOTS = 8  # wave slots of a SIMD on Polaris, CDNA 2 and 3; all others have 10, 16 or 20 (devices/amd_limits.csv)
 LINE = 64.0  # bytes of a request to SLM and L3 (Intel)
@@ -110,8 +129,9 @@ DERIVATIONS = (
     Derivation("sm.active_warps", "waves resident per SIMD x SIMDs", _held, optional=("waves.per_simd",), whole=True),
     Derivation(
         "sm.occupancy_most",
-        f"waves resident per SIMD / {FEWEST_SLOTS}, the fewest slots of any AMD GPU; missing where all are filled",
-        lambda held: np.where(held < FEWEST_SLOTS, held / FEWEST_SLOTS, np.nan), ("waves.per_simd",), ask=("sm.occupancy",),
+        f"waves resident per SIMD / {FEWEST_SLOTS}, the fewest slots of any AMD GPU, missing where all are filled; else what any allows the launch",
+        lambda view: first(np.where((held := view["waves.per_simd"]) < FEWEST_SLOTS, held / FEWEST_SLOTS, np.nan), _allowed(view)),
+        optional=("waves.per_simd", "launch.registers", "launch.block_size"), whole=True, ask=("sm.occupancy",),
     ),
     Derivation(
         "lds.conflict_time", "LDS conflict cycles / all cycles, else their share of the LDS's cycles x LDS busy",

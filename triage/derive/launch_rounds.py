@@ -43,6 +43,10 @@ def _held_by_lds(view: View, limits: Limits) -> Values:
 
 DERIVATIONS = (
     Derivation(
+        "launch.sm_groups_most", "groups / SMs of the smallest product of the generation, or of one die of any CDNA GPU",
+        lambda view: view["launch.grid_size"] / bounded_sms(view, min), ("launch.grid_size",), whole=True,
+    ),
+    Derivation(
         "launch.waves_estimate",
         "groups / (SMs x groups that the group size and what else is known allow); " "SMs of the smallest product of the generation where unknown",
         _estimate, ("launch.grid_size", "launch.block_size"), ("launch.resident_groups", "launch.shared"), whole=True,

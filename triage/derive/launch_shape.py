@@ -11,7 +11,7 @@ from triage.capture.arrays import Floats, Indices, Values
 from triage.derive._arrays import full, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import tiler_of, vendor_of
-from triage.devices import AmdLimits, Device, IntelLimits, listing
+from triage.devices import AmdLimits, Device, IntelLimits, Limits, listing
 from triage.ground.columns import is_column
 from triage.ground.errors import TriageError
 from triage.schema.kernel import LIMITERS
@@ -53,13 +53,13 @@ def model_of(device: Device | None, wave: float = np.nan) -> Model | None:
 
     None without a device, and where the exported width does not exist on it.
     """
-    if device is None:
-        return None
+    return None if device is None or isinstance(device.limits, IntelLimits) else model_for_limits(device.limits, wave)
+
+
+def model_for_limits(limits: Limits, wave: float) -> Model | None:
+    """The occupancy model of an architecture for waves of a width, of its own one for NaN; None where it has no such waves."""
     from triage.occupancy.model import model_for  # a room that only launches need
 
-    limits = device.limits
-    if isinstance(limits, IntelLimits):
-        return None
     try:
         if isinstance(limits, AmdLimits):
             return model_for(limits, int(wave) if wave == wave else None)
@@ -187,11 +187,6 @@ def _counted(sample: View) -> float:
     return next((n for n in (_middle(counted), _fitting(sample), _by_peak(sample)) if n == n), np.nan)
 
 
-def _table_sms(view: View) -> Values:
-    device = view.capture.device
-    return full(device.sm_count, view.size) if device is not None and device.sm_count else np.nan
-
-
 def boost_clock(view: View) -> float:
     """Hz of an NVIDIA GPU's table entry, NaN where unknown: no kernel runs faster, and profilers hold the clock below it."""
     device = view.capture.device
@@ -199,12 +194,25 @@ def boost_clock(view: View) -> float:
 
 
 def bounded_sms(view: View, bound: Callable[[list[int]], int]) -> Values:
-    """SM count; where unknown, `bound` (min or max) of the products of the architecture, NaN where that is unknown too."""
+    """SM count; where unknown, `bound` (min or max) of the products of the architecture, NaN where that is unknown too.
+
+    A GPU with matrix cores of AMD that was not named is any CDNA, or one die of it, since dies can be used as GPUs of their own.
+    """
     sms, device = view["device.sm_count"], view.capture.device
-    if device is None or np.isfinite(sms).any():
+    if np.isfinite(sms).any() or (device is None and not _has_matrix_cores(view)):
         return sms
-    known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
+    if device is None:
+        known = [
+            d.sm_count // n for d in listing() if d.sm_count and d.generation[:4] == "CDNA" for n in (1, d.dies or 1)
+        ]
+    else:
+        known = [d.sm_count for d in listing() if d.arch == device.arch and d.sm_count]
     return float(bound(known)) if known else np.nan
+
+
+def _has_matrix_cores(view: View) -> bool:
+    """True for AMD's GPUs with accumulation registers or MFMA instructions, which only CDNA has."""
+    return any(np.any(np.nan_to_num(view[m]) > 0) for m in ("launch.accum_registers", "mfma.inst_share", "mfma.busy"))
 
 
 def _middle(values: Values) -> float:
@@ -275,12 +283,6 @@ def _of_span(view: View) -> Values:
     return time / view.capture.frame_ns if view.capture.timeline is not None and is_column(time) else np.nan
 
 
-def _tail(waves: Values) -> Values:
-    """Empty share of all slots of all begun waves, where at least one wave is full."""
-    # 2.000001 waves are 2 that were not printed exactly: without the slack they would have an almost empty third.
-    return np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan)
-
-
 def _spread(active: Values, block: Values, nvidia: Values, idle: Values, start: Values) -> Values:
     # other vendors' counters of busy units count by the quarter of cycles, or not alike on all chips
     busy = active / (1 - np.nan_to_num(idle)) / np.maximum(1 - np.nan_to_num(start), active)
@@ -294,7 +296,7 @@ DERIVATIONS = (
         "SMs of the device, else summed / single elapsed cycles, else the product with the measured peak bandwidth", _sms,
         whole=True,
     ),
-    Derivation("device.sm_total", "device table", _table_sms, whole=True),
+    Derivation("device.sm_total", "device table", lambda view: full(d.sm_count, view.size) if (d := view.capture.device) is not None and d.sm_count else np.nan, whole=True),
     Derivation(
         "launch.sm_share", "SMs in use / SMs of the device", lambda used, all_: np.minimum(over(used, all_), 1.0),
         ("device.sm_count", "device.sm_total"),
@@ -348,7 +350,11 @@ DERIVATIONS = (
         "launch.waves", "groups / (SMs x groups per SM, 1 where unknown and not every SM gets one)", _waves,
         ("launch.grid_size", "device.sm_count"), ("launch.resident_groups",), ask=("launch.grid_size", *_ASKED),
     ),
-    Derivation("launch.tail_loss", "1 - waves / waves rounded up", _tail, ("launch.waves",)),
+    Derivation(
+        "launch.tail_loss", "1 - waves / waves rounded up, where at least one wave is full",
+        # 2.000001 waves are 2 that were not printed exactly: without the slack they would have an almost empty third
+        lambda waves: np.where(waves >= 1, 1 - waves / np.ceil(waves - 1e-6), np.nan), ("launch.waves",),
+    ),
     Derivation(
         "launch.idle_sms", "1 - groups / SMs, else 1 - waves x groups that fit on one SM",
         lambda g, n, w, r: np.clip(1 - np.where(np.isnan(g / n), w * r, g / n), 0.0, 1.0),

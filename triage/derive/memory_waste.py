@@ -65,12 +65,6 @@ def _load_waste(
     return first(found, np.where(np.isnan(mine) & np.logical_not(stores_only), excess_share(*excess), np.nan))
 
 
-def _store_waste(
-    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
-) -> Values:
-    return _waste(used, mine, other, other_used, 1 - share, widest, *excess)
-
-
 def _all_waste(load: Values, store: Values, share: Values, *excess: Values) -> Values:
     mixed = share * load + (1 - share) * store
     # the kind that was counted is dense: nothing is known of the other
@@ -120,10 +114,6 @@ def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Valu
     return np.where(share <= 1, share, np.nan)
 
 
-def _of(part: Values, *rest: Values) -> Values:
-    return over(part, part + sum(rest))
-
-
 _EXCESS = ("global_access.excess_sectors", "global_access.sectors_l2", "global_access.sectors_l2_ideal")
 _BYTES = ("vram.bytes_read", "vram.bytes_written")
 _FAR = ("l2.sysmem_misses", "l2.peer_misses", "l2.device_misses")
@@ -160,9 +150,10 @@ DERIVATIONS = (
         ("l1tex.write_bytes", "local_store.requests", "atomics.requests", "atomics.red_requests"),
     ),
     _kind("global_load", "global_store", _load_waste),
-    _kind("global_store", "global_load", _store_waste),
+    _kind("global_store", "global_load", lambda *own: _waste(*own[:4], 1 - own[4], *own[5:])),
     Derivation(
-        "global_load.share", "load sectors / (load + store sectors)", _of, ("global_load.sectors", "global_store.sectors"),
+        "global_load.share", "load sectors / (load + store sectors)", lambda loads, stores: over(loads, loads + stores),
+        ("global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
         "global_access.waste", "excess sectors / sectors, else waste of loads and stores weighted by sectors", _all_waste,

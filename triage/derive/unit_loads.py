@@ -60,10 +60,6 @@ def _texture_pipe(view: View) -> Values:
     return first(_pipe(view, "tex"), view["pipe.tex"])
 
 
-def _texture(view: View) -> Values:
-    return highest(*(view[f"l1tex.{part}"] for part in _TEXTURE), _texture_pipe(view))
-
-
 def _lsu(view: View) -> Values:
     counted = first(view["l1tex.lsu_requests"], view["pipe_elapsed.lsu"], view["pipe.lsu"] * view["sm.active"])
     return first(counted, _of_both_sides(view))
@@ -94,11 +90,6 @@ def _twin(view: View) -> Values:
     below = highest(issue, *(view[f"{kind}.{p}"] for kind in ("pipe", "pipe_busy") for p in _MATH))
     known = ~np.isnan(issue) & ~np.isnan(view["pipe.fma"])
     return np.where(known & (np.abs(sm - l1) <= ROUNDED) & (below < sm - BEYOND), l1, np.nan)
-
-
-def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Values) -> Values:
-    # the roll-up counts the ways in and out too, which are other units'
-    return highest(*parts, _led(whole, lsu, fill, out, *parts))
 
 
 def _implied_fill(
@@ -163,10 +154,6 @@ def _least_turns(view: View) -> Values:
     return np.where(counted | (l1 <= 2 * view["l2.throughput"]), np.nan, over(l1, rate * view["sm.throughput"]))
 
 
-def _useful(loads: Values, stores: Values, waste: Values, moved: Values) -> Values:
-    return np.clip(over((loads + stores) * 32 * (1 - waste), moved), 0.0, 1.0)
-
-
 def _matrix(view: View) -> Values:
     active = highest(*(view[f"{kind}.{p}"] for kind in ("pipe_busy", "pipe") for p in ("tensor", "tc")))
     return first(
@@ -209,11 +196,13 @@ DERIVATIONS = (
     ),
     Derivation(
         "unit.l1_data", "the highest of L1's data stage, banks and write-back; L1's share of peak where none of them is higher",
-        _l1_data, optional=("l1tex.throughput", "unit.lsu", "l1tex.fill", "l1tex.to_l2", *(f"l1tex.{p}" for p in _DATA)),
+        # the roll-up counts the ways in and out too, which are other units'
+        lambda whole, lsu, fill, out, *parts: highest(*parts, _led(whole, lsu, fill, out, *parts)), optional=("l1tex.throughput", "unit.lsu", "l1tex.fill", "l1tex.to_l2", *(f"l1tex.{p}" for p in _DATA)),
         ask=("l1tex.lsu_data", "l1tex.throughput"),
     ),
     Derivation(
-        "unit.texture", "the highest of L1's texture data stage, filter, write-back and input pipe", _texture,
+        "unit.texture", "the highest of L1's texture data stage, filter, write-back and input pipe",
+        lambda view: highest(*(view[f"l1tex.{part}"] for part in _TEXTURE), _texture_pipe(view)),
         optional=(*(f"l1tex.{p}" for p in _TEXTURE), "pipe_elapsed.tex", "pipe.tex"), whole=True,
         ask=("l1tex.filter", "l1tex.tex_data"),
     ),
@@ -280,7 +269,8 @@ DERIVATIONS = (
         lambda gl, gs, ll, ls, sl, ss: over(gl + gs, gl + gs + ll + ls + sl + ss), _REQUESTS,
     ),
     Derivation(
-        "vram.useful_share", "bytes requested by global accesses / VRAM bytes", _useful,
+        "vram.useful_share", "bytes requested by global accesses / VRAM bytes",
+        lambda loads, stores, waste, moved: np.clip(over((loads + stores) * 32 * (1 - waste), moved), 0.0, 1.0),
         ("global_load.sectors", "global_store.sectors", "global_access.waste", "vram.bytes"),
     ),
     Derivation(

@@ -83,7 +83,7 @@ LOST = 0.05  # of the rows of a table of kernels, those whose group size somebod
 STILL = 0.02  # of a unit's peak: copies and clears by kernels leave such traces
 _DRAWS = frozenset(("draw", "geometry", "fullscreen"))  # kinds of work
 # gfx names count generations: gfx9 is both GCN5 and CDNA, RDNA begins at gfx10.
-_RDNA = ("gfx10", "gfx11", "gfx12")
+RDNA = ("gfx10", "gfx11", "gfx12")
 
 
 def of_kernels(tells: Mapping[str, str]) -> bool:
@@ -140,11 +140,7 @@ def _is(vendor: str) -> Derivation:
 def _rdna(view: View) -> Values:
     device = view.capture.device
     arch = device.arch if device is not None else view.capture.table.arch
-    return full(arch == "gfx1" or arch.startswith(_RDNA), view.size)  # "gfx1": known by its registers alone
-
-
-def _kernels(view: View) -> Values:
-    return full(of_kernels(view.capture.input.tells), view.size)
+    return full(arch == "gfx1" or arch.startswith(RDNA), view.size)  # "gfx1": known by its registers alone
 
 
 def drawing_counted(capture: Capture) -> bool:
@@ -180,10 +176,6 @@ def _draws_beside_dispatches(capture: Capture) -> bool:
     return next(islice(draws, int(enough), None), None) is not None
 
 
-def _drawn(view: View) -> Values:
-    return full(1.0, view.size) if drawn(view) else np.nan
-
-
 def _capability(view: View) -> Values:
     device = view.capture.device
     if device is None or not device.arch.startswith("sm_"):
@@ -195,8 +187,8 @@ DERIVATIONS = (
     _is("amd"),
     _is("intel"),
     _is("nvidia"),
-    Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
-    Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", _drawn, whole=True),
+    Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", lambda view: full(of_kernels(view.capture.input.tells), view.size), whole=True),
+    Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", lambda view: full(1.0, view.size) if drawn(view) else np.nan, whole=True),
     Derivation("device.capability", "compute capability of the device, by its name or table", _capability, whole=True),
     Derivation(
         "device.is_rdna", "the architecture is gfx10 or later, by the device or its scalar registers", _rdna, whole=True

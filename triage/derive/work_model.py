@@ -101,10 +101,6 @@ def _library_roof(library: Values, product: Values, vram: Values, matrix: Values
     return np.where((library == 1) & ((vram >= ROOF) | ((product == 1) & at_pipe)), 1.0, 0.0)
 
 
-def _roof(once: Values, vram: Values, *pipes: Values) -> Values:
-    return highest(*pipes, np.where(once == 1, vram, np.nan))
-
-
 def _per_launch(metric: str, of: str) -> Derivation:
     def value(view: View) -> Values:
         total = view[of]
@@ -154,7 +150,8 @@ DERIVATIONS = (
         ask=("global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
-        "work.roof", "the highest of the tensor, FMA and FP64 pipes, and of DRAM where every byte moves once", _roof,
+        "work.roof", "the highest of the tensor, FMA and FP64 pipes, and of DRAM where every byte moves once",
+        lambda once, vram, *pipes: highest(*pipes, np.where(once == 1, vram, np.nan)),
         optional=("work.counted_once", "unit.vram", "unit.matrix", "pipe_elapsed.fma", "pipe_elapsed.fp64"),
     ),
     Derivation(

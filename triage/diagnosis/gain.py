@@ -84,6 +84,7 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     rest = stays.pop(EVERY, None)
     needs: Values = 0.0  # share of the time now that the top unit takes after the fix
     least: Values = 0.0  # the same at best
+    top: Values = 0.0  # the same now
     freed: Values = np.nan  # time that went to the freed units, where nothing was measured of waits
     freed_units = frozenset(stays)
     parts = chosen.lookup.view.once(("parts", freed_units), lambda: _parts(chosen.lookup.view, freed_units))
@@ -98,10 +99,13 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
         pace = model.slowest(working, reach)
         after = model.slowest(working, np.fmax(reach, model.streams)) if unit == DRAM and not g.reach else pace
         likely, best = stays.get(unit, rest or (1.0, 1.0))
+        top = np.fmax(top, after)
         needs, least = np.fmax(needs, after * likely), np.fmax(least, busy * np.fmin(best, likely))
         if rest or unit in stays:
             freed = np.fmax(freed, (1 - likely) * pace)
-    waits = np.where(np.isnan(stated), freed, stated) if g.remains else stated
+    # without stated waits the time of a kernel falls with its top unit's; the draws of a range have several in turn
+    falls = np.where(chosen("work.kernels") == 1, np.minimum(freed, top - needs), freed)
+    waits = np.where(np.isnan(stated), falls, stated) if g.remains else stated
     likely = np.minimum(1 - needs, waits)
     return (likely if "start" in g.ends else likely * (1 - start)), 1 - least
 

@@ -35,6 +35,10 @@ REDUNDANT = (Record((("kernel",), ("device",)), (("invocations",),)), Ordered(((
 _MAP = csv_rows.factors(__file__, "nvprof_metrics.csv")
 # shared-memory wavefronts needed / issued; nvprof prints 0 for kernels without shared memory
 _SHARED = "shared_efficiency"
+# lanes at work: idle ones request nothing, so that the efficiency falls with them
+_LANES = "warp_execution_efficiency"
+ONE_WORD = 0.0313  # one word of a wavefront's 32: of one lane, or of 32 lanes in one bank
+_WIDE_BANKS = re.compile(r"(?:Tesla|Quadro) K\d")  # Kepler: 64 bits wide; words of 32 bits fill half of a wavefront
 # wavefronts per access, loads and stores apart
 _WAYS = ("shared_load_transactions_per_request", "shared_store_transactions_per_request")
 _LEVEL = re.compile(r"(?:Idle|Low|Mid|High|Max)\s*\((\d+)\)", re.IGNORECASE)
@@ -232,15 +236,18 @@ def cell(text: str) -> tuple[float, str]:
 
 
 def _conflicts(table: Table, rows: _Rows) -> None:
-    """Bank conflicts as a share of shared-memory wavefronts, from the efficiency; broadcasts push that above 100 %."""
+    """Bank conflicts as a share of shared-memory wavefronts, from efficiency and lanes; broadcasts push it above 100 %."""
     if not rows.cells.get(_SHARED) or "shared.conflict_share" in table.columns:
         return
     header, unit, at = rows.heads[_SHARED]
     efficiency, lines = rows.column(_SHARED)
     table.raw[_SHARED] = Column(efficiency, _SHARED, at, unit, 0.01 if unit == "%" else 1.0, lines=lines)
-    lost = np.where(efficiency > 0, np.clip(1 - efficiency, 0.0, 1.0), np.where(efficiency == 0, 0.0, np.nan))
+    lanes = rows.column(_LANES)[0] if rows.cells.get(_LANES) else np.ones(len(rows.keys))
+    banks = np.array([0.5 if _WIDE_BANKS.match(device) else 1.0 for device, _ in rows.keys])
+    lost = np.clip(1 - efficiency / (np.where(lanes > 0, lanes, 1.0) * banks), 0.0, 1.0)
+    lost = np.where(efficiency > ONE_WORD, lost, np.where(efficiency == 0, 0.0, np.nan))
     table.columns["shared.conflict_share"] = Column(
-        lost, _SHARED, formula=f"1 - {header} of shared_efficiency; 0 where no shared memory is used", inputs=(_SHARED,)
+        lost, _SHARED, formula=f"1 - {header} of shared_efficiency / lanes at work; 0 where unused", inputs=(_SHARED,)
     )
 
 

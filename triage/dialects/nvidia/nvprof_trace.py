@@ -32,10 +32,7 @@ _PLAIN = {
 }
 _TEXT_SIZES = {"Grid Size": "launch.grid_size", "Block Size": "launch.block_size"}
 _TEXT_PLAIN = {"Regs*": "launch.registers", "SSMem*": "launch.shared_static", "DSMem*": "launch.shared_dynamic"}
-_SHAPES = {
-    "launch.grid_size": ("grid x", "grid y", "grid z"),
-    "launch.block_size": ("block x", "block y", "block z"),
-}
+_SHAPES = {"launch.grid_size": ("grid x", "grid y", "grid z"), "launch.block_size": ("block x", "block y", "block z")}
 
 
 def names() -> dict[str, list[str]]:
