@@ -35,6 +35,8 @@ OTHERS = {
 }
 # Thresholds that cite the article, have the value of one of its numbers, and mean something else.
 ELSEWHERE = {
+    ("low-occupancy-sm", "full"): "of an SM's warps, not of a unit's peak",
+    ("low-occupancy-sm", "low"): "of an SM's warps, not of a unit's peak",
     ("slow-texture-path", "half"): "twice the half rate of trilinear 3D fetches, rounded up",
     ("tiny-dispatches", "idle_floor"): "the second revision's floor for geometry, under both revisions",
 }

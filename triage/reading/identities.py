@@ -22,7 +22,7 @@ from triage.ground.units import show
 from triage.reading import at_most
 from triage.reading.at_most import measured
 
-_METRIC_RE = re.compile(r"[a-z]\w*\.\w+")
+_METRIC_RE = re.compile(r"\b[a-z]\w{0,40}\.\w+")
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
 WAVES = (8, 16, 32, 64, 128)  # threads, of all vendors
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")

@@ -110,7 +110,7 @@ def test_a_measured_peak_is_the_better_one(tmp_path: Path) -> None:
     (tmp_path / "w" / "roofline.csv").write_text("device,HBMBw,L2Bw\n0,1310.72,5000\n")
     whole, t = read(FOLDER), read(tmp_path / "w")
     assert np.allclose(t.columns["vram.throughput"].values, whole.columns["vram.throughput"].values / 0.8)
-    assert any("measured on this GPU" in n for n in t.notes)
+    assert any("measured on this GPU" in q.message for q in t.quality)
     (tmp_path / "w" / "roofline.csv").write_text("device,HBMBw\n0,\n")  # a run that failed
     assert np.allclose(read(tmp_path / "w").columns["vram.throughput"].values, whole.columns["vram.throughput"].values)
 

@@ -122,9 +122,12 @@ def _foreign_beside(where: Path) -> Path | None:
 
 
 def _ends_with(path: Path, mark: bytes) -> bool:
-    with path.open("rb") as f:
-        f.seek(max(0, path.stat().st_size - len(mark)))
-        return f.read() == mark
+    try:
+        with path.open("rb") as f:
+            f.seek(max(0, path.stat().st_size - len(mark)))
+            return f.read() == mark
+    except FileNotFoundError:  # another writer is done with it
+        return False
 
 
 def _connect(where: Path, create: bool) -> Database:
