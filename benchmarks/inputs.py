@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,17 +18,23 @@ MAPPED = (
     "vaf.throughput vpc.throughput raster.throughput pcie.throughput l1tex.hit_rate l2.hit_rate gpu.idle sm.active "
     "sm.issue_per_elapsed sm.issue_per_active sm.throughput_active sm.occupancy stall.long_scoreboard stall.barrier"
 ).split()
+# a part is never above its whole: such figures are read as missing
+PARTS = (
+    ("sm.throughput", "sm.active"),
+    ("sm.issue_per_elapsed", "sm.throughput"),
+    ("sm.issue_per_active", "sm.throughput_active"),
+)
 
 
 def generic(folder: Path, n: int, independent: bool) -> Path:
-    """n workloads x 40 columns. independent: every metric random by itself; else driven by one hidden load."""
+    """n workloads x 40 columns. independent: every metric random by itself, but for PARTS; else driven by one hidden load."""
     path = folder / f"generic-{n}-{'independent' if independent else 'correlated'}.csv"
     if n > MILLION and not path.exists():
         _repeated(generic(folder, MILLION, independent), n // MILLION, path)
     elif not path.exists():
         r = np.random.default_rng(0)
         load = r.random(n)
-        data: dict[str, object] = {
+        data: dict[str, Any] = {
             "name": [f"m{i % 5000}_{i}" for i in range(n)],
             "gpu.time [ms]": r.gamma(2, 1, n).round(4),
         }
@@ -35,6 +42,8 @@ def generic(folder: Path, n: int, independent: bool) -> Path:
             noise = r.random(n)
             values = noise if independent else np.clip(load * (0.3 + 0.03 * k) + 0.1 * noise, 0, 1)
             data[m + (" [%]" if m in MAPPED else "")] = (values * 100).round(2)
+        for part, whole in PARTS:
+            data[f"{part} [%]"] = np.minimum(data[f"{part} [%]"], data[f"{whole} [%]"])
         _write(pd.DataFrame(data), path, ",")
     return path
 

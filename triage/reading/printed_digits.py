@@ -38,13 +38,15 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str], whole
         seen = (column[0], column[len(column) // 2], column[-1])
         if not (percent or quotient or decimals or len(column) > OTHERS) or sum(map(_figure, seen)) < MIN_SEEN:
             continue
-        if odd := [i for i, c in enumerate(column) if not _figure(c)]:
+        fractions = [c.partition(".")[2] for c in column]
+        if not _figures(column, fractions):
+            odd = [i for i, c in enumerate(column) if not _figure(c)]
             places, cell = [_places(c) for c in column if _figure(c)], column[odd[0]]
             exponent = len(odd) == 1 and _EXPONENT_RE.fullmatch(cell) and 0 < max(places) == min(places)
             if exponent and len(places) >= OTHERS:
                 yield odd[0], f": {title[:60]!r} is {cell[:40]}, all others have {plural(places[0], 'decimal')}"
             continue
-        places = list(map(_places, column))
+        places = list(map(len, fractions))
         if len(column) > OTHERS and not percent and set(places) == {0, GROUP} and _grouped(column):
             i = places.index(GROUP)
             yield i, f": {title[:60]!r} is {column[i][:40]}, others are whole: its point may divide thousands"
@@ -122,6 +124,12 @@ def _figure(cell: str) -> bool:
     return cell.replace(".", "", 1).isdigit()
 
 
+def _figures(column: Column, fractions: Sequence[str]) -> bool:
+    """True if each cell is a figure: all at once, because nearly every such column is one. fractions: behind their points."""
+    one_point = "." not in "".join(fractions)
+    return one_point and "" not in column and "." not in column and "".join(column).replace(".", "").isdigit()
+
+
 def _grouped(column: Column) -> bool:
     """True for several figures with three digits behind the point that are no eighths, and none below one."""
     pointed = [c for c in column if "." in c]
@@ -143,8 +151,9 @@ def _odd(column: Column, places: Sequence[int]) -> int:
 
 def _percentages(block: Block, columns: Sequence[Column], shares: dict[int, Sequence[int]]) -> Iterator[_Found]:
     """A column of fractions or of rounded figures among percentages that all have the same decimals."""
-    for at, places in shares.items():
-        others = {n for other, some in shares.items() if other != at for n in some}
+    printed = {at: set(places) for at, places in shares.items()}
+    for at, places in printed.items():
+        others = set().union(*(some for other, some in printed.items() if other != at))
         if len(shares) <= COLUMNS or len(others) != 1 or not 0 < (usual := others.pop()) <= MAX_FIXED:
             continue
         cells = columns[at]
