@@ -18,16 +18,10 @@ MAPPED = (
     "vaf.throughput vpc.throughput raster.throughput pcie.throughput l1tex.hit_rate l2.hit_rate gpu.idle sm.active "
     "sm.issue_per_elapsed sm.issue_per_active sm.throughput_active sm.occupancy stall.long_scoreboard stall.barrier"
 ).split()
-# a part is never above its whole: such figures are read as missing
-PARTS = (
-    ("sm.throughput", "sm.active"),
-    ("sm.issue_per_elapsed", "sm.throughput"),
-    ("sm.issue_per_active", "sm.throughput_active"),
-)
 
 
 def generic(folder: Path, n: int, independent: bool) -> Path:
-    """n workloads x 40 columns. independent: every metric random by itself, but for PARTS; else driven by one hidden load."""
+    """n workloads x 40 columns. independent: every metric random by itself, but for _agree; else driven by one hidden load."""
     path = folder / f"generic-{n}-{'independent' if independent else 'correlated'}.csv"
     if n > MILLION and not path.exists():
         _repeated(generic(folder, MILLION, independent), n // MILLION, path)
@@ -41,11 +35,21 @@ def generic(folder: Path, n: int, independent: bool) -> Path:
         for k, m in enumerate([*MAPPED, *(f"other{k}" for k in range(40 - len(MAPPED) - 2))]):
             noise = r.random(n)
             values = noise if independent else np.clip(load * (0.3 + 0.03 * k) + 0.1 * noise, 0, 1)
-            data[m + (" [%]" if m in MAPPED else "")] = (values * 100).round(2)
-        for part, whole in PARTS:
-            data[f"{part} [%]"] = np.minimum(data[f"{part} [%]"], data[f"{whole} [%]"])
+            data[m + (" [%]" if m in MAPPED else "")] = (values * 100).round(2).clip(1.0)
+        _agree(data)
         _write(pd.DataFrame(data), path, ",")
     return path
+
+
+def _agree(data: dict[str, Any]) -> None:
+    """Let figures of one workload fit together: what contradicts itself is read as missing."""
+    top, active, issue, of_active, elapsed = (
+        f"sm.{m} [%]" for m in ("throughput", "active", "issue_per_active", "throughput_active", "issue_per_elapsed")
+    )
+    data[active] = np.maximum(data[active], data[top])
+    data[issue] = np.minimum(data[issue], data[of_active])
+    data[elapsed] = (data[issue] * data[active] / 100).round(4)
+    data[top] = np.maximum(data[top], data[elapsed])
 
 
 def _repeated(one: Path, times: int, path: Path) -> None:
