@@ -59,6 +59,10 @@ def _narrowest(name: str) -> float:
     return float(np.min(sizes)) if sizes else np.nan
 
 
+def _widest(name: str) -> float:
+    return float(np.max([ELEMENT_BYTES.get(word, np.nan) for word, _ in _arrays(name)] or [np.nan]))
+
+
 def _doubles(name: str) -> float:
     """1 where all floating-point arrays are double precision, 0 where one is not; NaN where there is none."""
     words = {word for word, _ in _arrays(name)}
@@ -101,7 +105,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "name.widest_array", "the largest element of the arrays among a kernel's parameters",
-        lambda view: _by_name(view, lambda name: float(np.max([ELEMENT_BYTES.get(word, np.nan) for word, _ in _arrays(name)] or [np.nan]))), whole=True,
+        lambda view: _by_name(view, _widest), whole=True,
     ),
     Derivation(
         "name.double_arrays", "1 where all floating-point arrays among the kernel's parameters are double precision, else 0",

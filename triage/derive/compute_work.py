@@ -190,6 +190,10 @@ def _together(fp32: Values, fp64: Values, peak32: Values, peak64: Values) -> Val
     return single + double
 
 
+def _intensity(fp32: Values, moved: Values, fp64: Values) -> Values:
+    return over(fp32 + np.where(np.isnan(fp64), 0.0, fp64), moved)
+
+
 def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64: Values) -> Values:
     # The roof of a mix is what it would reach at peak: a kernel of half FP64 on a 1:64 card has a far lower one.
     # Without any operations there is no mix, and the roof of FP32 stands.
@@ -269,7 +273,7 @@ DERIVATIONS = (
         _matrix, whole=True,
     ),
     # roofline
-    Derivation("roofline.intensity", "operations / bytes of VRAM", lambda fp32, moved, fp64: over(fp32 + np.nan_to_num(fp64), moved), ("flop.fp32", "vram.bytes"), ("flop.fp64",)),
+    Derivation("roofline.intensity", "operations / bytes of VRAM", _intensity, ("flop.fp32", "vram.bytes"), ("flop.fp64",)),
     Derivation(
         "roofline.ridge", "peak rate of the mix / peak bandwidth", _ridge,
         ("flop.fp32", "flop.fp32_peak", "vram.peak_bandwidth"), ("flop.fp64", "flop.fp64_peak"),

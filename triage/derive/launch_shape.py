@@ -187,6 +187,11 @@ def _counted(sample: View) -> float:
     return next((n for n in (_middle(counted), _fitting(sample), _by_peak(sample)) if n == n), np.nan)
 
 
+def _table_sms(view: View) -> Values:
+    device = view.capture.device
+    return full(device.sm_count, view.size) if device is not None and device.sm_count else np.nan
+
+
 def boost_clock(view: View) -> float:
     """Hz of an NVIDIA GPU's table entry, NaN where unknown: no kernel runs faster, and profilers hold the clock below it."""
     device = view.capture.device
@@ -296,7 +301,7 @@ DERIVATIONS = (
         "SMs of the device, else summed / single elapsed cycles, else the product with the measured peak bandwidth", _sms,
         whole=True,
     ),
-    Derivation("device.sm_total", "device table", lambda view: full(d.sm_count, view.size) if (d := view.capture.device) is not None and d.sm_count else np.nan, whole=True),
+    Derivation("device.sm_total", "device table", _table_sms, whole=True),
     Derivation(
         "launch.sm_share", "SMs in use / SMs of the device", lambda used, all_: np.minimum(over(used, all_), 1.0),
         ("device.sm_count", "device.sm_total"),

@@ -65,6 +65,12 @@ def _load_waste(
     return first(found, np.where(np.isnan(mine) & np.logical_not(stores_only), excess_share(*excess), np.nan))
 
 
+def _store_waste(
+    used: Values, mine: Values, other: Values, other_used: Values, share: Values, widest: Values, *excess: Values
+) -> Values:
+    return _waste(used, mine, other, other_used, 1 - share, widest, *excess)
+
+
 def _all_waste(load: Values, store: Values, share: Values, *excess: Values) -> Values:
     mixed = share * load + (1 - share) * store
     # the kind that was counted is dense: nothing is known of the other
@@ -150,7 +156,7 @@ DERIVATIONS = (
         ("l1tex.write_bytes", "local_store.requests", "atomics.requests", "atomics.red_requests"),
     ),
     _kind("global_load", "global_store", _load_waste),
-    _kind("global_store", "global_load", lambda *own: _waste(*own[:4], 1 - own[4], *own[5:])),
+    _kind("global_store", "global_load", _store_waste),
     Derivation(
         "global_load.share", "load sectors / (load + store sectors)", lambda loads, stores: over(loads, loads + stores),
         ("global_load.sectors", "global_store.sectors"),

@@ -92,6 +92,11 @@ def _twin(view: View) -> Values:
     return np.where(known & (np.abs(sm - l1) <= ROUNDED) & (below < sm - BEYOND), l1, np.nan)
 
 
+def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Values) -> Values:
+    # the roll-up counts the ways in and out too, which are other units'
+    return highest(*parts, _led(whole, lsu, fill, out, *parts))
+
+
 def _implied_fill(
     l1: Values, link: Values, access: Values, hits: Values, vram: Values, l2: Values, lsu: Values
 ) -> Values:
@@ -196,8 +201,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "unit.l1_data", "the highest of L1's data stage, banks and write-back; L1's share of peak where none of them is higher",
-        # the roll-up counts the ways in and out too, which are other units'
-        lambda whole, lsu, fill, out, *parts: highest(*parts, _led(whole, lsu, fill, out, *parts)), optional=("l1tex.throughput", "unit.lsu", "l1tex.fill", "l1tex.to_l2", *(f"l1tex.{p}" for p in _DATA)),
+        _l1_data, optional=("l1tex.throughput", "unit.lsu", "l1tex.fill", "l1tex.to_l2", *(f"l1tex.{p}" for p in _DATA)),
         ask=("l1tex.lsu_data", "l1tex.throughput"),
     ),
     Derivation(

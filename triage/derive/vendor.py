@@ -176,6 +176,14 @@ def _draws_beside_dispatches(capture: Capture) -> bool:
     return next(islice(draws, int(enough), None), None) is not None
 
 
+def _kernels(view: View) -> Values:
+    return full(of_kernels(view.capture.input.tells), view.size)
+
+
+def _drawn(view: View) -> Values:
+    return full(1.0, view.size) if drawn(view) else np.nan
+
+
 def _capability(view: View) -> Values:
     device = view.capture.device
     if device is None or not device.arch.startswith("sm_"):
@@ -187,8 +195,8 @@ DERIVATIONS = (
     _is("amd"),
     _is("intel"),
     _is("nvidia"),
-    Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", lambda view: full(of_kernels(view.capture.input.tells), view.size), whole=True),
-    Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", lambda view: full(1.0, view.size) if drawn(view) else np.nan, whole=True),
+    Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
+    Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", _drawn, whole=True),
     Derivation("device.capability", "compute capability of the device, by its name or table", _capability, whole=True),
     Derivation(
         "device.is_rdna", "the architecture is gfx10 or later, by the device or its scalar registers", _rdna, whole=True
