@@ -71,10 +71,16 @@ def build(trace: Trace) -> Timeline:
     calls = len(trace.calls) > 0
     orphans = int((ops.call < 0).sum())
     return Timeline(
-        int(ops.start.min()), int(ops.end.max()), [d for d, _, _ in found], own, _host(trace.calls, ops) if calls else None,
-        calls and orphans > CUT * len(ops), loading_in=trace.loading_in, steady=steady,
+        int(ops.start.min()),
+        int(ops.end.max()),
+        [d for d, _, _ in found],
+        own,
+        _host(trace.calls, ops) if calls else None,
+        calls and orphans > CUT * len(ops),
+        loading_in=trace.loading_in,
+        steady=steady,
         steady_busy=_busy_from(steady, int(ops.end.max()), [busy for _, busy, _ in found]),
-    )  # fmt: skip
+    )
 
 
 def _steady(ops: Operations) -> int:
@@ -120,25 +126,39 @@ def _device(
     cold = int(blamed.get(LOAD, np.zeros(1)).sum()) + int((blamed[ALLOC][early]).sum() if ALLOC in blamed else 0)
     key, name = trace.devices[number]
     made = DeviceTimeline(
-        key=key, name=name, first=int(start[0]), span_ns=int(busy.end[-1] - busy.start[0]), busy_ns=busy.length,
-        gap_count=len(gaps.start), largest_gap_ns=int(gaps.length.max(initial=0)),
-        gaps=_classes(gaps, blamed), longest=_longest(trace, gaps, blamed, rows, busy),
-        kernels=int(kernels.sum()), kernel_ns=int(duration[kernels].sum()),
+        key=key,
+        name=name,
+        first=int(start[0]),
+        span_ns=int(busy.end[-1] - busy.start[0]),
+        busy_ns=busy.length,
+        gap_count=len(gaps.start),
+        largest_gap_ns=int(gaps.length.max(initial=0)),
+        gaps=_classes(gaps, blamed),
+        longest=_longest(trace, gaps, blamed, rows, busy),
+        kernels=int(kernels.sum()),
+        kernel_ns=int(duration[kernels].sum()),
         median_kernel_ns=float(np.median(duration[kernels])) if kernels.any() else None,
         short_kernels=int((duration[kernels] < TINY_NS).sum()),
-        copies=int(copies.sum()), small_copies=int((to_host & (size < SMALL)).sum()),
+        copies=int(copies.sum()),
+        small_copies=int((to_host & (size < SMALL)).sum()),
         median_copy_ns=float(np.median(duration[copies])) if copies.any() else None,
-        copy_busy_ns=copy_union.length, copy_hidden_ns=copy_union.shared(unions["kernels"]),
+        copy_busy_ns=copy_union.length,
+        copy_hidden_ns=copy_union.shared(unions["kernels"]),
         copies_alone_ns=copy_union.length - copy_union.shared(unions["computing"]),
         exposed_ns=unions["bus"].length - unions["bus"].shared(unions["computing"]),
         h2d_bytes=int(size[copies & (way == TO_DEVICE)].sum()),
         d2h_bytes=int(size[copies & (way == FROM_DEVICE)].sum()),
         d2d_bytes=int(size[copies & (way == ON_DEVICE)].sum()),
-        pageable_copies=int((ops.pageable[rows] & copies).sum()), memsets=int((kind == SET).sum()),
-        graph_launches=int((kind == GRAPH).sum()), overlap_ns=overlap, streams=len(pd.unique(ops.stream[rows])),
-        cold_ns=cold, transition_ns=int(gaps.length[(gaps.led == QUEUED) & (gaps.length < TRANSITION)].sum()),
-        earlier_ns=int(gaps.length[gaps.unseen].sum()), ahead_ns=gaps.ahead_ns(),
-    )  # fmt: skip
+        pageable_copies=int((ops.pageable[rows] & copies).sum()),
+        memsets=int((kind == SET).sum()),
+        graph_launches=int((kind == GRAPH).sum()),
+        overlap_ns=overlap,
+        streams=len(pd.unique(ops.stream[rows])),
+        cold_ns=cold,
+        transition_ns=int(gaps.length[(gaps.led == QUEUED) & (gaps.length < TRANSITION)].sum()),
+        earlier_ns=int(gaps.length[gaps.unseen].sum()),
+        ahead_ns=gaps.ahead_ns(),
+    )
     width = np.diff(edges).clip(1)
 
     def lane(spans: Union) -> list[float]:
@@ -234,11 +254,16 @@ def _longest(trace: Trace, gaps: Gaps, blamed: dict[int, Indices], rows: Indices
         most = max(kinds, key=lambda k: (kinds[k], -k))
         out.append(
             Gap(
-                start=int(gaps.start[i]), end=int(gaps.end[i]), cause=GAPS[most], cause_ns=kinds[most],
-                led_by=GAPS[int(gaps.led[i])], call=_call_at(trace, int(gaps.ended_by[i]), int(gaps.start[i])),
-                before=before, after=int(gaps.ended_by[i]),
+                start=int(gaps.start[i]),
+                end=int(gaps.end[i]),
+                cause=GAPS[most],
+                cause_ns=kinds[most],
+                led_by=GAPS[int(gaps.led[i])],
+                call=_call_at(trace, int(gaps.ended_by[i]), int(gaps.start[i])),
+                before=before,
+                after=int(gaps.ended_by[i]),
             )
-        )  # fmt: skip
+        )
     return out
 
 
@@ -299,7 +324,11 @@ def _host(calls: Calls, ops: Operations) -> HostCalls:
 
     starters = pd.unique(calls.thread[ops.call[ops.call >= 0]])
     return HostCalls(
-        calls=int(mine.sum()), threads=len(starters),
-        launches=int(of(LAUNCH).sum()), syncs=int(of(SYNC).sum()), copies=int(of(MEMCPY).sum()),
-        median_launch_ns=median_of((KERNEL, GRAPH, WORK)), median_copy_ns=median_of((COPY,)),
-    )  # fmt: skip
+        calls=int(mine.sum()),
+        threads=len(starters),
+        launches=int(of(LAUNCH).sum()),
+        syncs=int(of(SYNC).sum()),
+        copies=int(of(MEMCPY).sum()),
+        median_launch_ns=median_of((KERNEL, GRAPH, WORK)),
+        median_copy_ns=median_of((COPY,)),
+    )

@@ -239,9 +239,18 @@ def operations(columns: Columns, calls: Calls, found: Indices, devices: Indices)
     cell = columns.work.column
     starts, ends = nanoseconds(cell(0), cell(1))
     return Operations(
-        start=starts, end=ends, kind=cell(2).astype(np.int8), device=devices, stream=cell(5), process=cell(3), call=found,
-        name=cell(8), bytes=np.maximum(cell(9), 0), way=cell(10).astype(np.int8), pageable=cell(11).astype(bool),
-    )  # fmt: skip
+        start=starts,
+        end=ends,
+        kind=cell(2).astype(np.int8),
+        device=devices,
+        stream=cell(5),
+        process=cell(3),
+        call=found,
+        name=cell(8),
+        bytes=np.maximum(cell(9), 0),
+        way=cell(10).astype(np.int8),
+        pageable=cell(11).astype(bool),
+    )
 
 
 def calls(columns: Columns) -> tuple[Calls, Indices]:

@@ -54,11 +54,18 @@ def trace(
     none = np.zeros(0, dtype=np.int64)
     zero = np.zeros(count, dtype=np.int64)
     operations = Operations(
-        start=began, end=began + duration.astype(np.int64), kind=kinds[name], device=place, process=zero, call=zero - 1,
-        stream=zero if streams is None else np.nan_to_num(streams, nan=-1).astype(np.int64), name=name,
+        start=began,
+        end=began + duration.astype(np.int64),
+        kind=kinds[name],
+        device=place,
+        process=zero,
+        call=zero - 1,
+        stream=zero if streams is None else np.nan_to_num(streams, nan=-1).astype(np.int64),
+        name=name,
         bytes=zero if size is None else np.nan_to_num(size).astype(np.int64) * copied,
-        way=ways[name], pageable=pageable,
-    )  # fmt: skip
+        way=ways[name],
+        pageable=pageable,
+    )
     known = [_device(str(k)) for k in keys]
     calls = Calls(none, none, none, none.astype(np.int8), none, [])
     return Trace(operations, calls, known, [str(w) for w in words], [""] * len(words))

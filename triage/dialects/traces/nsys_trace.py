@@ -31,10 +31,14 @@ collect = nsys.collect
 def names() -> dict[str, list[str]]:
     """canonical id -> header of the trace."""
     return {
-        "gpu.time": ["Duration (ns)"], "launch.grid_size": ["GrdX x GrdY x GrdZ"], "launch.block_size": ["BlkX x BlkY x BlkZ"],
-        "launch.registers": ["Reg/Trd"], "launch.shared_static": ["StcSMem (MB)"], "launch.shared_dynamic": ["DymSMem (MB)"],
+        "gpu.time": ["Duration (ns)"],
+        "launch.grid_size": ["GrdX x GrdY x GrdZ"],
+        "launch.block_size": ["BlkX x BlkY x BlkZ"],
+        "launch.registers": ["Reg/Trd"],
+        "launch.shared_static": ["StcSMem (MB)"],
+        "launch.shared_dynamic": ["DymSMem (MB)"],
         "frame.calls": ["(records)"],
-    }  # fmt: skip
+    }
 
 
 def recognise(source: Source) -> Match | None:
