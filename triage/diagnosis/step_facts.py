@@ -24,9 +24,9 @@ def step_facts(trace: Trace, frame_ns: float) -> Facts:
         worst, median = max(steps, key=lambda s: s.ns), statistics.median(s.ns for s in steps)
         if median > 0:
             usual = min(steps, key=lambda s: abs(s.ns - median))
-            begun, ended = (np.array([getattr(s, side) for s in (worst, usual)]) for side in ("start", "end"))
             working = union(trace.operations.start, trace.operations.end)  # any device
-            more = -int(np.diff(working.until(ended) - working.until(begun))[0])
+            of_worst, of_usual = (int(np.ptp(working.until(np.array([s.start, s.end])))) for s in (worst, usual))
+            more = of_worst - of_usual
             text = (
                 f"{worst.name} {show(float(worst.ns), 'ns')}, median {show(float(median), 'ns')}; "
                 f"its device time is {show(float(abs(more)), 'ns')} {'longer' if more >= 0 else 'shorter'}"
