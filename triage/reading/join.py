@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from triage import dialects
+from triage import dialects, schema
 from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import Capture, Column, Opinion, Quality, Table
 from triage.capture.location import Location
@@ -178,18 +179,35 @@ def _columns(table: Table, report: Table, rows: Indices, place: int) -> None:
     """The report's columns on the rows of the trace, each cell with the place it stands at."""
     have = rows >= 0
     lines = np.array([report.line(r) for r in range(len(report))], dtype=np.int64)
+    new = [name for name in report.columns if name not in table.columns and name not in _TIMES]
 
-    def taken(values: Floats) -> Floats:
-        return np.where(have, values[rows], np.nan)
+    def taken(c: Column) -> Column:
+        at = np.where(have, (lines if c.lines is None else c.lines)[rows], 0)
+        return replace(c, values=np.where(have, c.values[rows], np.nan), file=place + c.file, lines=at)
 
-    for mine, theirs in ((table.columns, report.columns), (table.raw, report.raw)):
-        for name, c in theirs.items():
-            if name in mine or name in _TIMES:
-                continue
-            at = np.where(have, (lines if c.lines is None else c.lines)[rows], 0)
-            mine[name] = Column(
-                taken(c.values), c.header, c.column, c.unit, c.factor, place + c.file, at, c.formula, c.inputs
-            )
+    table.raw.update((name, taken(c)) for name, c in report.raw.items() if name not in table.raw)
+    table.columns.update((name, taken(report.columns[name])) for name in new)
+    calls = _calls(table) / _calls(report)[rows]
+    if (calls[have] != 1).any():
+        for name in new:
+            if schema.get(name).additive:
+                _per_call(table, name, calls)
+
+
+def _calls(table: Table) -> Floats:
+    """How many launches each row stands for."""
+    column = table.columns.get("frame.calls")
+    return np.ones(len(table)) if column is None else column.values
+
+
+def _per_call(table: Table, metric: str, calls: Floats) -> None:
+    """Count a metric, so far of other launches than the times, as often as the kernel was timed."""
+    one = table.columns[metric]
+    if "frame.calls" in one.inputs:  # an average, counted so already
+        table.columns[metric] = replace(one, values=one.values * calls)
+        return
+    table.raw[one.header] = one
+    table.columns[metric] = Column.computed(one.values * calls, f"{one.header} x calls", (one.header, "frame.calls"))
 
 
 def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) -> None:
@@ -197,10 +215,8 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
     found = int((rows >= 0).sum())
     source = "the trace" if table.trace is not None else table.files[0].path
     row_is = "kernel" if "frame.calls" in table.columns else "launch"
-    table.notes.append(
-        f"counters of {plural(found, row_is)} come from {report.input.path}, which ran kernels one by one; "
-        f"times and counts come from {source}"
-    )
+    text = f"counters of {plural(found, row_is)} come from {report.input.path}, times and calls from {source}"
+    table.quality.append(Quality("joined", text))
     table.notes += [n for n in report.table.notes if n not in table.notes]
     table.quality += [Quality(q.check, q.message, first.get(q.row, -1)) for q in report.table.quality]
     taken = {key(str(report.table.names[r])) for r in first}
@@ -212,8 +228,9 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
     ours, theirs = table.columns.get("gpu.time"), report.table.columns.get("gpu.time")
     if ours is None or theirs is None:
         return
+    each, once = ours.values / _calls(table), theirs.values / _calls(report.table)
     for r, row in first.items():
-        real, replayed = float(np.median(ours.values[rows == r])), float(theirs.values[r])
+        real, replayed = float(np.median(each[rows == r])), float(once[r])
         if real > 0 and replayed > 0 and not 1 / _TWICE <= replayed / real <= _TWICE:
             text = (
                 f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected, "
