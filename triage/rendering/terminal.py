@@ -26,7 +26,7 @@ from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
-from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
 from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of
@@ -337,6 +337,8 @@ class _Page:
         if t is None:
             return
         self.title(HEADS.operators)
+        if text := cover(self.doc["frame"]["operators"]):
+            self.say(text)
         self.console.print(table_of(t, self.wide, 1))
         if t.more:
             self.say(f"{plural(t.more, 'shorter operator')}: {'JSON' if self.full else '--full'}", "bright_black")
