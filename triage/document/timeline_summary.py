@@ -53,7 +53,7 @@ def length(d: DeviceEntry) -> int:
     return d["before_ns"] + d["span_ns"] + d["after_ns"]
 
 
-def place(key: str) -> str:
+def device_place(key: str) -> str:
     """A device as sentences name it: `device 0`, `rank 3`, `device 0 of capture 2`."""
     capture, _, device = key.rpartition(":")
     return key if key.startswith("rank ") else f"device {device}{f' of capture {capture}' * bool(capture)}"
