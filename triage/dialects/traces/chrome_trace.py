@@ -289,11 +289,13 @@ def _say(
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
     first, end = int(ops.start.min()), int(ops.end.max())
-    begun = int(trace.framework[0][0]) if trace.framework else first
-    # a device that never waits worked on what the host had submitted before
+    begun = min(kineto.first_mark(columns), int(trace.framework[0][0]) if trace.framework else first)
+    # a device that never waits worked on what the host had submitted before, unless its first work did not wait for that
     idle = int((ops.end - ops.start).sum()) < MAX_BUSY * (end - first)
-    if idle and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
-        text = f"the host works {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
+    call = int(ops.call[int(ops.start.argmin())])
+    prompt = call >= 0 and first - int(trace.calls.end[call]) <= GRACE_NS
+    if (idle or prompt) and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
+        text = f"the host takes {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
         table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)
