@@ -151,8 +151,10 @@ def _say_host(table: Table, source: Source, printed: _Printed) -> None:
         return
     rows = [row for _, row in printed.rows if "Synchronize" not in row["Name"]] or [printed.rows[0][1]]
     longest = max(rows, key=lambda row: _ns(row.get("Self CPU", "")))
-    most = f"{longest['Name']} takes {longest.get('Self CPU', '')} of it in {longest.get('# of Calls', '')} calls"
-    text = f"the host takes {units.show(host, 'ns')}, the GPU works {units.show(device, 'ns')} of it at most: {most}; its first calls may compile or load: warm up, and print again"
+    text = f"the host takes {units.show(host, 'ns')}, the GPU works {units.show(device, 'ns')} of it at most"
+    if 2 * _ns(taken := longest.get("Self CPU", "")) > host:
+        text += f": {longest['Name']} {taken} in {longest.get('# of Calls', '')} calls, which may compile or load"
+    text += "; warm up and print again, or record the trace"
     table.remark("host-time", text)
 
 
