@@ -13,6 +13,7 @@ from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.firings import Firings
 from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
+from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.ground.phrasing import first_of, plural
 from triage.ground.units import show
 from triage.inference.engine import Engine
@@ -70,6 +71,11 @@ class Part:
     def placed(self, w: int) -> int:
         """The root among the causes of scope `frame` on a marker, -1 for none."""
         return self.wholes[w].root if w >= 0 and w in self.wholes else -1
+
+    def about(self, w: int) -> int:
+        """The cause of an item of the marker, or of the whole capture, that rests on a workload's time, -1 for none."""
+        mine = (c for c, claimed in self.claims.items() if claimed[w] and self.verdict[w] in (FIX, SUSPECT))
+        return max(self.placed(w), next(mine, -1))
 
     @property
     def judged(self) -> Masks:

@@ -53,6 +53,12 @@ def length(d: DeviceEntry) -> int:
     return d["before_ns"] + d["span_ns"] + d["after_ns"]
 
 
+def device_place(key: str) -> str:
+    """A device as sentences name it: `device 0`, `rank 3`, `device 0 of capture 2`."""
+    capture, _, device = key.rpartition(":")
+    return key if key.startswith("rank ") else f"device {device}{f' of capture {capture}' * bool(capture)}"
+
+
 def timeline(frame: FrameEntry, shown: Collection[str | None] = ()) -> TimelineEntry | None:
     """A trace at a glance: span, busy and idle time of all devices, idle time by cause, the longest gaps.
 

@@ -90,7 +90,7 @@ class Causes:
         """Cause ids of a workload, its root first; consequences only where a finding is listed."""
         leader = int(self.d.parts[part].leaders.cause[w])
         if leader < 0:
-            leader = self.d.parts[part].placed(w)
+            leader = self.d.parts[part].about(w)
             return [self.names[leader]] if leader >= 0 else []
         if w not in self.place[part]:
             return [self.names[leader]]

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 
 def timelines(parts: Sequence[Part]) -> dict[str, DeviceEntry] | None:
-    """Device -> its timeline; of several captures the device's key follows the capture's number. None where no part has one."""
+    """Device -> its timeline; of several captures its key is its rank in their job, or follows the capture's number. None where no part has one."""
     many = len(parts) > 1
     out: dict[str, DeviceEntry] = {}
     for part in parts:
         found = part.capture.timeline
         for d in found.devices if found else ():
-            out[f"{part.number + 1}:{d.key}" if many else d.key] = _device(d, part, many)
+            alone = found is not None and found.job and len(found.devices) == 1
+            key = f"rank {found.job[found.mine].rank}" if alone else f"{part.number + 1}:{d.key}"
+            out[key if many else d.key] = _device(d, part, many)
     return out or None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from triage.document.timeline_summary import device_place
 from triage.document.trace_entries import DeviceEntry, OperatorEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent, plural
@@ -18,7 +19,7 @@ MAX_OPERATORS = 5  # the longest
 def timeline(devices: Mapping[str, DeviceEntry]) -> Iterator[str]:
     """Lines per device."""
     for name, d in list(devices.items())[:MAX_DEVICES]:
-        yield f"device {clean(name)} {clean(d['name'] or '')}: {_time(d)}"
+        yield f"{device_place(clean(name))} {clean(d['name'] or '')}: {_time(d)}"
         yield f"  {_work(d)}"
     if len(devices) > MAX_DEVICES:
         yield f"({len(devices) - MAX_DEVICES} more devices)"
