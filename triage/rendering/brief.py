@@ -200,11 +200,11 @@ class _Workload:
             yield f"{word}: {self.root} ({f['rule']}, {f['confidence']} confidence), {_saving(f['gain'])}"
             yield f"  {clean(f['message'])}"
             yield f"  by {self.evidence(f, 4)}"
+        elif self.root and self.w["saved_ns"] is None and self.w["verdict_class"] in ("fix", "suspect"):
+            yield f"{word}: {self.root}, an item of the whole capture"
         elif self.root:  # of many workloads only the largest findings are listed
             saves = f", saves ~{phrases.time(self.w['saved_ns'])}" if self.w["saved_ns"] else ""
             yield f"{word}: {self.root}{saves}; evidence: triage explain {self.w['id']} --on FILE"
-        elif self.w["verdict_class"] in ("fix", "suspect"):
-            yield "cause: an item of the whole capture"
         else:
             yield "cause: none shown"
         if self.item and (self.item["kernel_owner"] or "own") != "own":
