@@ -112,7 +112,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "ranges": len(rows),
         "calls": number(float(c.calls[leaf].sum()), 3),
         "duration_ns": number(p.time_ns, 3),
-        "share": number(p.time_ns / total) if total > 0 else None,
+        "share": number(p.time_ns / d.frame_ns) if total > 0 else None,
         "draws": _known(counts["draws"], 3),
         "dispatches": _known(counts["dispatches"], 3),
         "primitives_in": _known(counts["primitives_in"], 3),

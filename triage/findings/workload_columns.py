@@ -104,8 +104,8 @@ class Columns:
 
     @cached_property
     def shares(self) -> Floats:
-        """Self time as a share of the capture's; NaN without times."""
-        total = self._capture.frame_ns
+        """Self time as a share of that of all captures; NaN without times."""
+        total = self._d.frame_ns
         return self.own / (total if total > 0 else np.nan)
 
     @cached_property

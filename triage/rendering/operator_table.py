@@ -56,12 +56,11 @@ _FIXED = ("Operator", "Calls", HEADS.time)
 def _merged(operators: Sequence[OperatorEntry]) -> list[OperatorEntry]:
     """Operators of several captures, equal ones as one; the longest says how near the roof it is."""
     out: dict[tuple[str, str, str], OperatorEntry] = {}
-    many = len({o["capture"] for o in operators})
     for o in operators:
         first = out.setdefault((o["op"], o["dims"], o["type"]), {**o, "calls": 0, "total_ns": 0, "share": 0.0})
         first["calls"] += o["calls"]
         first["total_ns"] += o["total_ns"]
-        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0) / many
+        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0)
     return sorted(out.values(), key=lambda o: -o["total_ns"])
 
 
