@@ -177,7 +177,7 @@ def _busy(t: TimelineEntry) -> str:
     shares = [(key, percent(d["busy_ns"] / length(d) if length(d) else 0)) for key, d in t["devices"].items()]
     if len(shares) > MAX_DEVICES:
         return ""
-    return ", ".join(f"device {key} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
+    return ", ".join(f"{key} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
 
 
 def _place(c: TodoItem) -> str:

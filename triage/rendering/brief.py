@@ -92,7 +92,7 @@ def _head(b: Bundle) -> Iterator[str]:
     for text in (timeline_phrases.steps(frame["steps"], frame["duration_ns"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
-    yield from timeline(frame["timeline"] or {})
+    yield from timeline(frame)
     yield from operators(frame["operators"] or ())
     yield from (f"note: {clean(note)}" for note in frame["notes"])
     yield from (f"note: {clean(q['message'])}" for q in b.quality[:4] if q["message"] not in frame["notes"])

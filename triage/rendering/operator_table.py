@@ -32,12 +32,20 @@ def dims(o: OperatorEntry) -> str:
     return "×".join(map(str, sizes[o["B"] == 1 :])) if o["kind"] == "matmul" and o["K"] else o["dims"]
 
 
-def rate(o: OperatorEntry) -> str:
-    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other."""
+def rate(o: OperatorEntry, over: float = 1.0) -> str:
+    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other.
+
+    over: share of the roof, for the roof itself.
+    """
     work_per_byte = o["flops"] / o["bytes"] if o["flops"] and o["bytes"] else LOW_INTENSITY
     narrow = 0 < (o["M"] or 0) <= MAX_NARROW and work_per_byte < LOW_INTENSITY  # its bytes set the pace
     unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" or narrow else ("flop/s", o["flops"])
-    return show(work * o["calls"] / (o["total_ns"] * 1e-9), unit) if work and o["total_ns"] else ""
+    return show(work * o["calls"] / (o["total_ns"] * 1e-9) / over, unit) if work and o["total_ns"] else ""
+
+
+def of_roof(o: OperatorEntry) -> str:
+    """`62 % of 66.9 TFLOP/s`: the share of what the device allows its FLOPs and least bytes; "" where that is not known."""
+    return f"{percent(o['roof_share'])} of {rate(o, o['roof_share'])}" if o["roof_share"] else ""
 
 
 _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
@@ -48,7 +56,7 @@ _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
     (HEADS.time, True, lambda o: phrases.time(o["total_ns"])),
     (HEADS.busy_share, True, lambda o: percent(o["share"])),
     ("Rate", True, rate),
-    ("Of roof", True, lambda o: percent(o["roof_share"]) if o["roof_share"] else ""),
+    ("Of roof", True, of_roof),
 )
 _FIXED = ("Operator", "Calls", HEADS.time)
 
@@ -72,7 +80,9 @@ def operator_table(
         return None
     operators = _merged(operators)
     shown = operators[:most]
-    left_out = ("Rate", HEADS.busy_share) if wide and wide < NARROW else (HEADS.busy_share,) if wide else ()
+    left_out = ("Of roof", HEADS.busy_share) if wide and wide < NARROW else (HEADS.busy_share,) if wide else ()
+    if wide and any(map(of_roof, shown)):  # room for one of both
+        left_out = ("Rate", *left_out)
     columns = [
         (title, right, cell)
         for title, right, cell in _COLUMNS

@@ -235,7 +235,7 @@ class _Page:
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
             work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
-            self.say(f"device {key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
+            self.say(f"{key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
             self.say(
                 "idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2
@@ -245,7 +245,7 @@ class _Page:
             call = clean(g["call"] or "")
             call = f" after {call}" if call and g["cause"] == "host" else f" ({call})" if call else ""
             self.say(
-                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
+                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {g['device']}: "
                 f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
