@@ -155,11 +155,11 @@ def _fitting(lines: Sequence[str]) -> str:
 
 def _name(w: WorkloadEntry) -> str:
     calls = f" x{w['calls']:g}" if (w["calls"] or 1) > 1 else ""
-    time = (
-        f"{phrases.time(w['self_ns'])} ({percent(w['share'] or 0.0)})"
-        if w["self_ns"] is not None
-        else "time not measured"
-    )
+    time = f"{phrases.time(w['self_ns'])} ({percent(w['share'] or 0.0)})"
+    if w["self_ns"] is None:
+        time = "time not measured"
+    elif not w["self_ns"]:
+        time = f"{phrases.time(w['duration_ns'])} with what it holds"
     return f"{short(clean(w['name']), MAX_NAME)}{calls}: {time}"
 
 

@@ -307,7 +307,7 @@ class _Page:
         rest = self.doc["frame"]["workloads"] - len(rows)
         if rest > 0:
             why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
-            self.say(f"{plural(rest, f'more {voice().item}')}: {why}", "bright_black")
+            self.say(f"{rest:,} more: {why}", "bright_black")
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
