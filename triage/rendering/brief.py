@@ -117,10 +117,9 @@ def _whole(b: Bundle) -> Iterator[str]:
             yield f"\n== whole capture, {head}"
         for i in mine:
             saved = phrases.item_saving(i)
-            yield (
-                f"{i['rank']}. {i['cause']} ({i['rule']}, {i['confidence']} confidence), saves ~{saved}, "
-                f"{phrases.range_(i['low_ns'], i['bound_ns'])}: {clean(i['message'])}"
-            )
+            within = f", {phrases.range_(i['low_ns'], i['bound_ns'])}" if i["saved_ns"] else ""
+            sure_of = f"({i['rule']}, {i['confidence']} confidence)"
+            yield f"{i['rank']}. {i['cause']} {sure_of}, saves ~{saved}{within}: {clean(i['message'])}"
 
 
 def _order(b: Bundle, findings: dict[str, list[FindingEntry]]) -> list[int]:
@@ -280,7 +279,7 @@ class _Workload:
 
     def missing(self) -> Iterator[str]:
         """What was not measured, and the causes that therefore were not tested."""
-        if self.weighed["lacking"] and not self.root:
+        if self.weighed["lacking"] and not (self.root and self.found):
             yield f"not measured, so silence means nothing: {', '.join(self.weighed['lacking'])}"
         if untested := self.weighed["open"]:
             yield "not tested: " + "; ".join(
