@@ -120,9 +120,9 @@ def _by_metric() -> dict[str, list[str]]:
 _LABELS = frozenset(
     schema.normal(label)
     for label in (
-        "SM [%]|Compute (SM) [%]|Memory [%]|Compute (SM) Throughput|L1/TEX Cache Throughput|SOL L1/TEX Cache|SOL L2 Cache"
-        "|L2 Cache Throughput|DRAM Throughput|SOL DRAM|Duration|Elapsed Cycles|SM Frequency|DRAM Frequency"
-        "|SM Active Cycles|Theoretical DRAM Bytes Accessible|DRAM Bandwidth"
+        "SM [%]|Compute (SM) [%]|Memory [%]|Compute (SM) Throughput|L1/TEX Cache Throughput|SOL L1/TEX Cache|SOL TEX"
+        "|SOL L2 Cache|SOL L2|L2 Cache Throughput|DRAM Throughput|SOL DRAM|SOL FB|Duration|Elapsed Cycles|SM Frequency|DRAM Frequency"
+        "|Memory Frequency|SM Active Cycles|Theoretical DRAM Bytes Accessible|DRAM Bandwidth"
         "|Mem Busy|Max Bandwidth|Mem Pipes Busy|L1/TEX Hit Rate|L2 Hit Rate|L2 Compression Success Rate"
         "|L2 Compression Ratio|Local Memory Spilling Requests|Local Memory Spilling Request Overhead"
         "|Executed Ipc Active|Executed Ipc Elapsed|Issued Ipc Active|Issue Slots Busy|SM Busy"
