@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,10 +14,11 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_long, ncu_names
 from triage.dialects.nvidia.ncu_file import chatter
+from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "ncu-text"
-SIGN = ("section: ", "==prof==", "==warning==", "==error==")
+SIGN = ("section: ", "==prof==", "==warning==", "==error==", "throughput")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute console output (text)"
 CAPTURE = """\
@@ -45,6 +48,9 @@ _QUOTED = re.compile(
 _QUOTE = re.compile(
     r"^[ \t]*Section: .+\n[ \t]{1,8}[A-Z#]\S.{0,80}?[ \t]{2,90}\d[\d.,]{0,30}(?: %)?[ \t]{0,90}$", re.MULTILINE
 )
+# a cell of notes: `11.81%`, `143 us`, `2,941,571`
+_FIGURE = re.compile(r"[~≈]?\s?(?P<value>\d[\d.,]{0,30})\s?(?P<unit>[A-Za-z%µ][\w/%]{0,20})?")
+MIN_NOTED = 4  # metrics that make a text notes of a profile; fewer are any text about one
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
 names = ncu_names.names
@@ -62,7 +68,8 @@ def recognise(source: Source) -> Match | None:
         return Match(0.6, "sections quoted from ncu's console output, without rules or the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
-    return None
+    noted = len({row["metric"] for row in _notes(head.splitlines()[:400]).rows})
+    return Match(0.5, f"{noted} metrics of ncu in notes, one a line") if noted >= MIN_NOTED else None
 
 
 @dataclass(slots=True)
@@ -79,6 +86,8 @@ def read(source: Source, options: Options) -> Table:
     import pandas as pd
 
     log = _parse(source)
+    if not log.rows:
+        log = _notes(source.lines())
     if not log.rows:
         message = chatter(source)
         if message:
@@ -166,4 +175,59 @@ def _parse(source: Source) -> _Log:
             if name and name != "Metric Name" and value:
                 log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})
                 log.lines.append(number)
+    _join_runs(log)
     return log
+
+
+def _join_runs(log: _Log) -> None:
+    """One launch of those of a kernel that share no metric: the application ran again for the others."""
+    metrics: dict[str, set[str]] = defaultdict(set)
+    launches: dict[tuple[str | None, ...], list[str]] = defaultdict(
+        list
+    )  # by kernel and shape, in the order of the file
+    into: dict[str, str] = {}
+    for row in log.rows:
+        metrics[row["key"]] |= {row.get("metric", "")} - {""}
+    for row in log.rows:
+        key, same = row["key"], launches[tuple(row.get(k) for k in ("kernel", "grid", "block", "cc"))]
+        if key not in into:
+            into[key] = next((k for k in same if metrics[key] and not metrics[k] & metrics[key]), key)
+            metrics[into[key]] |= metrics[key]
+            same += [key] if into[key] == key else []
+        row["key"] = into[key]
+
+
+def _notes(lines: Iterable[str]) -> _Log:
+    """Launches of notes with a metric per line; the columns of a table are launches, of one column under its heading.
+
+    A metric that comes again, or a heading, begins the next ones.
+    """
+    log = _Log()
+    heading, titles = "", [""]
+    seen: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#"):
+            heading, seen = line.strip("#* \t").replace("`", ""), set()
+            log.launches += 1
+            continue
+        cells = _noted(line)
+        name, stated = wide_table.split_unit(cells[0])
+        found = [(c, m) for c, text in enumerate(cells[1:], 1) if (m := _FIGURE.fullmatch(text))]
+        if not any(ncu_names.metric(name, stated or m["unit"] or "") for _, m in found):
+            titles = cells if len(cells) > 1 and not found and set(line) - set("|:- \n") else titles
+            continue
+        log.launches += name in seen
+        seen = seen | {name} if name not in seen else {name}
+        for c, m in found:
+            title = heading if len(found) == 1 else titles[c] if c < len(titles) else ""
+            row = {"key": f"{log.launches}.{c}", "kernel": title or _UNNAMED, "section": "", "metric": name}
+            log.rows.append(row | {"unit": stated or m["unit"] or "", "value": m["value"]})
+            log.lines.append(number)
+    return log
+
+
+def _noted(line: str) -> list[str]:
+    """Cells of a line of notes: of a table drawn with bars, else what blanks, a tab or a colon set apart."""
+    bare = line.strip().lstrip("> ").removeprefix("- ")
+    cells = bare.strip("|").split("|") if bare.startswith("|") else re.split(r"\s{2,90}|\t|: ", bare[:400])
+    return [c.strip(" *`") for c in cells]
