@@ -30,6 +30,36 @@ _HEADINGS = """\
 - Duration: 9 us
 - Memory Throughput: 1.5 TB/s
 """
+_SECTIONS = """\
+## GPU Speed Of Light Throughput
+
+| Metric Name | Metric Unit | 1 | scale |
+|---|---|---|---|
+| Duration | ms | 23.76 | 8.50 |
+| Memory Throughput | % | 67.89 | 76.03 |
+
+## Memory Workload Analysis
+
+| Metric Name | Metric Unit | 1 | scale |
+|---|---|---|---|
+| Memory Throughput | Gbyte/s | 109.73 | 97.90 |
+| L2 Hit Rate | % | 2.70 | 2.66 |
+| L1/TEX Hit Rate | % | 0.76 | 0.06 |
+"""
+_AREAS = """\
+# Tiled kernel
+## Key metrics
+| Area | Metric | Value | Remark |
+|---|---|---:|---|
+| Launch | Grid Size | 256 blocks | small |
+| Launch | Waves Per SM | 0.24 | below 1 |
+| Memory | DRAM Throughput | 0.75% of peak | idle |
+# Untiled kernel
+## Key metrics
+| Area | Metric | Value | Remark |
+|---|---|---:|---|
+| Memory | L2 Hit Rate | 86.38% | fine |
+"""
 _LIST = """\
 Selected metrics:
 
@@ -57,6 +87,22 @@ def test_one_column_is_the_kernel_of_its_heading() -> None:
     assert list(table.names) == ["norm kernel", "scale"] and got["gpu.time"] == [21_500, 9_000]
     assert got["inst.executed"][0] == 2_941_571 and got["l2.hit_rate"][0] == pytest.approx(0.125)
     assert got["vram.bandwidth"][1] == 1.5e12 and "vram.throughput" not in got  # two figures in a cell are none
+
+
+def test_tables_of_the_same_columns_go_on_in_their_units() -> None:
+    table = read(_SECTIONS)
+    got = values(table)
+    assert list(table.names) == ["column 1", "scale"] and got["gpu.time"] == [23_760_000, 8_500_000]
+    assert got["memory.throughput"] == pytest.approx([0.6789, 0.7603])
+    assert got["vram.bandwidth"] == [109.73e9, 97.9e9] and got["l2.hit_rate"] == pytest.approx([0.027, 0.0266])
+
+
+def test_metrics_behind_a_column_of_areas() -> None:
+    table = read(_AREAS)
+    got = values(table)
+    assert list(table.names) == ["Tiled kernel / Key metrics", "Untiled kernel / Key metrics"]
+    assert got["launch.grid_size"][0] == 256 and got["launch.waves"][0] == 0.24
+    assert got["vram.throughput"][0] == pytest.approx(0.0075) and got["l2.hit_rate"][1] == pytest.approx(0.8638)
 
 
 def test_a_list_is_one_kernel() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,7 +49,7 @@ _QUOTE = re.compile(
     r"^[ \t]*Section: .+\n[ \t]{1,8}[A-Z#]\S.{0,80}?[ \t]{2,90}\d[\d.,]{0,30}(?: %)?[ \t]{0,90}$", re.MULTILINE
 )
 # a cell of notes: `11.81%`, `143 us`, `2,941,571`
-_FIGURE = re.compile(r"[~≈]?\s?(?P<value>\d[\d.,]{0,30})\s?(?P<unit>[A-Za-z%µ][\w/%]{0,20})?")
+_FIGURE = re.compile(r"[~≈]?\s?(?P<value>\d[\d.,]{0,30})\s?(?P<unit>[A-Za-z%µ][\w/%]{0,20})?(?: of peak)?")
 MIN_NOTED = 4  # metrics that make a text notes of a profile; fewer are any text about one
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
@@ -198,32 +198,51 @@ def _join_runs(log: _Log) -> None:
 
 
 def _notes(lines: Iterable[str]) -> _Log:
-    """Launches of notes with a metric per line; the columns of a table are launches, of one column under its heading.
+    """Launches of notes with a metric per line; the columns of a table are launches, a single one has its headings' name.
 
-    A metric that comes again, or a heading, begins the next ones.
+    The next ones begin where a metric comes again, and below another heading unless columns of the same titles go on.
     """
     log = _Log()
-    heading, titles = "", [""]
-    seen: set[str] = set()
+    headings: dict[int, str] = {}  # the last one of each level
+    titles, before = [""], [""]
+    below: tuple[str, ...] = ()  # what the launches are called by
+    seen: set[tuple[str, str]] = set()
     for number, line in enumerate(lines, 1):
-        if line.startswith("#"):
-            heading, seen = line.strip("#* \t").replace("`", ""), set()
-            log.launches += 1
-            continue
         cells = _noted(line)
-        name, stated = wide_table.split_unit(cells[0])
-        found = [(c, m) for c, text in enumerate(cells[1:], 1) if (m := _FIGURE.fullmatch(text))]
-        if not any(ncu_names.metric(name, stated or m["unit"] or "") for _, m in found):
-            titles = cells if len(cells) > 1 and not found and set(line) - set("|:- \n") else titles
+        figures = {c: m for c, text in enumerate(cells) if (m := _FIGURE.fullmatch(text))}
+        at, unit, metric = _noted_metric(cells, titles, figures)
+        if line.startswith("#"):
+            level = len(line) - len(line.lstrip("#"))
+            headings = {k: v for k, v in headings.items() if k < level} | {level: line.strip("#* \n").replace("`", "")}
+        elif set(line) <= set("|:- \n"):  # the line between the head of a table and its rows
+            titles = before if "-" in line else titles
+        before = cells
+        if not metric:
             continue
-        log.launches += name in seen
-        seen = seen | {name} if name not in seen else {name}
-        for c, m in found:
-            title = heading if len(found) == 1 else titles[c] if c < len(titles) else ""
-            row = {"key": f"{log.launches}.{c}", "kernel": title or _UNNAMED, "section": "", "metric": name}
-            log.rows.append(row | {"unit": stated or m["unit"] or "", "value": m["value"]})
+        columns = [c for c in figures if c > at]
+        called = tuple(titles) if len(columns) > 1 else tuple(headings.values())
+        if (cells[at], metric) in seen or called != below:
+            log.launches, below, seen = log.launches + 1, called, set()
+        seen.add((cells[at], metric))
+        for c in columns:
+            title = " / ".join(headings.values()) if len(columns) == 1 else titles[c] if c < len(titles) else ""
+            title = f"column {title}" if title.isdigit() else title
+            row = {"key": f"{log.launches}.{c}", "kernel": title or _UNNAMED, "section": "", "metric": cells[at]}
+            log.rows.append(row | {"unit": unit or figures[c]["unit"] or "", "value": figures[c]["value"]})
             log.lines.append(number)
     return log
+
+
+def _noted_metric(cells: list[str], titles: list[str], figures: Mapping[int, re.Match[str]]) -> tuple[int, str, str]:
+    """Place of the name of the metric of a line, its unit, "" where the figures have theirs, and its id, "" for none."""
+    units = [c for c, title in enumerate(titles[: len(cells)]) if title.lower() in ("unit", "metric unit")]
+    for at in range(max(figures, default=0)):
+        cells[at], unit = wide_table.split_unit(cells[at])
+        unit = unit or "".join(cells[c] for c in units)
+        first = next(m for c, m in figures.items() if c > at)
+        if at not in figures and (metric := ncu_names.metric(cells[at], unit or first["unit"] or "")):
+            return at, unit, metric
+    return -1, "", ""
 
 
 def _noted(line: str) -> list[str]:
