@@ -18,7 +18,7 @@ from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "ncu-text"
-SIGN = ("section: ", "==prof==", "==warning==", "==error==", "throughput")
+SIGN = ("section: ", "==prof==", "==warning==", "==error==", "memory throughput", "dram throughput", "(sm) throughput")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute console output (text)"
 CAPTURE = """\
@@ -68,6 +68,8 @@ def recognise(source: Source) -> Match | None:
         return Match(0.6, "sections quoted from ncu's console output, without rules or the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
+    if not any(label in head.lower() for label in SIGN[-3:]):
+        return None
     noted = len({row["metric"] for row in _notes(head.splitlines()[:400]).rows})
     return Match(0.5, f"{noted} metrics of ncu in notes, one a line") if noted >= MIN_NOTED else None
 
