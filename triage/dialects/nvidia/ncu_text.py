@@ -41,13 +41,6 @@ _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 _CLOSED_UP = re.compile(
     r"^\s{1,8}(?P<name>\S.{0,80}?)(?:\s{2,90}(?P<unit>[A-Za-z%]\S{0,30})|(?P<glued>%|inst))?\s{0,90}(?<![\d.,])(?P<value>\d[\d.,]{0,30})\s{0,90}$"
 )
-# quoted without rules: `    Memory Throughput             26.05 %`
-_QUOTED = re.compile(
-    r"^[ \t]{1,8}(?P<name>[A-Z#]\S.{0,80}?)[ \t]{2,90}(?P<value>\d[\d.,]{0,30})(?:[ \t](?P<unit>%))?\s{0,90}$"
-)
-_QUOTE = re.compile(
-    r"^[ \t]*Section: .+\n[ \t]{1,8}[A-Z#]\S.{0,80}?[ \t]{2,90}\d[\d.,]{0,30}(?: %)?[ \t]{0,90}$", re.MULTILINE
-)
 # a cell of notes: `11.81%`, `143 us`, `2,941,571`
 _FIGURE = re.compile(r"[~≈]?\s?(?P<value>\d[\d.,]{0,30})\s?(?P<unit>[A-Za-z%µ][\w/%]{0,20})?(?: of peak)?")
 MIN_NOTED = 4  # metrics that make a text notes of a profile; fewer are any text about one
@@ -60,18 +53,18 @@ collect = ncu_names.collect
 def recognise(source: Source) -> Match | None:
     """Section headings of the console output; or only the profiler's own complaints, to be refused by quoting them."""
     head = source.head_text
-    if re.search(r"^[ \t]*Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
+    section = re.search(r"^[ \t]*Section: ", head, re.MULTILINE)
+    if section and any(_LAUNCH.match(x) for x in source.head_lines):
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if _TABLE.search(head):
         return Match(0.7, "sections of ncu's console output without the line that names the kernel")
-    if _QUOTE.search(head):
-        return Match(0.6, "sections quoted from ncu's console output, without rules or the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
-    if not any(label in head.lower() for label in SIGN[-3:]):
+    if not section and not any(label in head.lower() for label in SIGN[-3:]):
         return None
     noted = len({row["metric"] for row in _notes(head.splitlines()[:400]).rows})
-    return Match(0.5, f"{noted} metrics of ncu in notes, one a line") if noted >= MIN_NOTED else None
+    enough = noted >= (1 if section else MIN_NOTED)
+    return Match(0.5, f"{noted} metrics of ncu in notes, one a line") if enough else None
 
 
 @dataclass(slots=True)
@@ -122,9 +115,10 @@ def read(source: Source, options: Options) -> Table:
 
 def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
     """Name, unit and value of a row; of one that ends before the column of values, as where blanks were lost, by its words."""
-    if not spans:
-        quoted = _QUOTED.match(line)
-        return (quoted["name"], quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
+    if not spans:  # quoted without rules: `Memory Throughput             26.05 %`
+        name, *figures = _noted(line)
+        quoted = _FIGURE.fullmatch(figures[0]) if figures else None
+        return (name, quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
     if len(line.rstrip()) > spans[-2][1]:
         return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
     m = _CLOSED_UP.match(line)
@@ -172,7 +166,7 @@ def _parse(source: Source) -> _Log:
             speaking = -1
         elif speaking >= 0 and line.startswith("    "):
             log.rows[speaking]["rtext"] += " " + line.strip()
-        elif spans or _QUOTED.match(line):
+        else:
             name, unit, value = _cells(line, spans)
             if name and name != "Metric Name" and value:
                 log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})

@@ -21,7 +21,7 @@ from triage.dialects import Match, Options
 from triage.dialects.amd.counters.counter_names import SM_PARTS
 from triage.dialects.amd.rocprof_compute import panels, pmc_perf
 from triage.dialects.tables import wide_table
-from triage.ground import units
+from triage.ground import csv_rows, units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
@@ -36,40 +36,8 @@ CAPTURE = """\
 all analysed dispatches without times; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
 `-k N` restricts the analysis to one kernel.
 """
-# canonical id -> metric names as printed, over the versions; RDNA's, from gfx1151 on, are the last
-_VALUES = {
-    "valu.busy": ("VALU Util", "VALU Utilization"),
-    "salu.busy": ("SALU Util", "SALU Utilization"),
-    "mfma.busy": ("MFMA Util", "MFMA Utilization"),
-    "vmem.busy": ("VMEM Util", "VMEM Utilization"),
-    "branch.busy": ("Branch Util", "Branch Utilization"),
-    "valu.active_threads": ("VALU Active Threads/Wave", "VALU Active Threads"),
-    "cu.ipc": ("IPC",),
-    "sm.active": ("CU Utilization",),
-    "lds.conflicts_per_access": ("LDS Bank Conflict", "LDS Bank Conflicts/Access"),
-    "l1i.hit_rate": ("Instr Cache Hit Rate", "L1I Hit Rate", "Instr Cache Hit", "Instruction Cache Hit Rate"),
-    "sl1d.hit_rate": ("Scalar L1D Cache Hit Rate", "sL1D Cache Hit Rate", "Scalar Data Cache Hit Rate"),
-    "l1tex.hit_rate": ("Vector L1D Cache Hit Rate", "vL1D Cache Hit Rate", "TCP Cache Hit Rate"),
-    "waves.dependency_wait": ("Wave Dependency Wait",),
-    "waves.issue_wait": ("Wave Issue Wait",),
-    "l2.hit_rate": ("L2 Cache Hit Rate",),
-    "l2.busy": ("L2 Util", "L2 Utilization"),
-    "fabric.read_latency": ("L2-Fabric Read Latency",),
-    "fabric.write_latency": ("L2-Fabric Write Latency", "L2-Fabric Write and Atomic Latency"),
-}
-# of these the percent of peak is the figure: a bandwidth's value has no share of its own
-_OF_PEAK = {
-    "sm.active": ("Active CUs",),
-    "l1tex.throughput": ("Vector L1D Cache BW", "vL1D Cache BW"),
-    "l2.throughput": ("L2 Cache BW",),
-    "fabric.read_throughput": ("L2-Fabric Read BW",),
-    "fabric.write_throughput": ("L2-Fabric Write BW", "L2-Fabric Write and Atomic BW"),
-    "sm.occupancy_elapsed": ("Wave Occupancy", "Wavefront Occupancy"),
-}
 # metric name as printed -> (canonical id, column used: "value" or "pop")
-_SOL = {name: (m, "value") for m, names in _VALUES.items() for name in names} | {
-    name: (m, "pop") for m, names in _OF_PEAK.items() for name in names
-}
+_SOL = {name: (metric, figure) for name, metric, figure in csv_rows.rows(__file__, "speed_of_light.csv")}
 
 
 def names() -> dict[str, list[str]]:
@@ -79,8 +47,8 @@ def names() -> dict[str, list[str]]:
         "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
         "valu.utilization": ["VALU Active Threads"],
     }
-    for metric, printed in (*_VALUES.items(), *_OF_PEAK.items()):
-        out.setdefault(metric, []).extend(printed)
+    for printed, (metric, _) in _SOL.items():
+        out.setdefault(metric, []).append(printed)
     for panel in panels.PANELS:
         for name, (metric, _) in panel.rows.items():
             out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
