@@ -63,8 +63,8 @@ def recognise(source: Source) -> Match | None:
     if not section and not any(label in head.lower() for label in SIGN[-3:]):
         return None
     noted = len({row["metric"] for row in _notes(head.splitlines()[:400]).rows})
-    enough = noted >= (1 if section else MIN_NOTED)
-    return Match(0.5, f"{noted} metrics of ncu in notes, one a line") if enough else None
+    few = noted < (1 if section else MIN_NOTED)
+    return None if few else Match(0.5, f"{noted} metrics of ncu in notes, one a line")
 
 
 @dataclass(slots=True)
@@ -178,9 +178,7 @@ def _parse(source: Source) -> _Log:
 def _join_runs(log: _Log) -> None:
     """One launch of those of a kernel that share no metric: the application ran again for the others."""
     metrics: dict[str, set[str]] = defaultdict(set)
-    launches: dict[tuple[str | None, ...], list[str]] = defaultdict(
-        list
-    )  # by kernel and shape, in the order of the file
+    launches: dict[tuple[str | None, ...], list[str]] = defaultdict(list)  # by kernel and shape
     into: dict[str, str] = {}
     for row in log.rows:
         metrics[row["key"]] |= {row.get("metric", "")} - {""}
@@ -243,6 +241,6 @@ def _noted_metric(cells: list[str], titles: list[str], figures: Mapping[int, re.
 
 def _noted(line: str) -> list[str]:
     """Cells of a line of notes: of a table drawn with bars, else what blanks, a tab or a colon set apart."""
-    bare = line.strip().lstrip("> ").removeprefix("- ")
-    cells = bare.strip("|").split("|") if bare.startswith("|") else re.split(r"\s{2,90}|\t|: ", bare[:400])
+    bare = line[:2_000].strip().lstrip("> ").removeprefix("- ")
+    cells = bare.strip("|").split("|") if bare.startswith("|") else re.split(r"\s{2,90}|\t|: ", bare)
     return [c.strip(" *`") for c in cells]

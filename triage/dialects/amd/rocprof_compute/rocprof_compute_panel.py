@@ -224,8 +224,8 @@ def _single(
         else:
             number, cells = rows[_plain(name)]
             header, unit = f"{cells[found['metric']].strip()} ({panel.title})", "%" if factor == 0.01 else ""
-            column = Column(np.array([value * factor]), header, at + 1, unit, factor, lines=np.array([number]))
-            table.columns[metric] = column
+            values, lines = np.array([value * factor]), np.array([number])
+            table.columns[metric] = Column(values, header, at + 1, unit, factor, lines=lines)
     peak = cell(panels.PEAK, at)
     for name, metric in panels.FABRIC.items():
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
@@ -242,10 +242,8 @@ def _single(
     highest = found.get("max", -1)
     mean, most = cell(panels.SPREAD, at), cell(panels.SPREAD, highest)
     if panel.title.startswith("18.1") and mean is not None and most:
-        pair = {
-            f"{panels.SPREAD} (average)": (panels.SPREAD, at),
-            f"{panels.SPREAD} (maximum)": (panels.SPREAD, highest),
-        }
+        columns = {"average": at, "maximum": highest}
+        pair = {f"{panels.SPREAD} ({which})": (panels.SPREAD, column) for which, column in columns.items()}
         compute("l2.channel_imbalance", "1 - average / maximum over the channels", 1 - mean / most, pair)
     if not table.columns:
         return None
