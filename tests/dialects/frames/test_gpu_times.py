@@ -260,3 +260,10 @@ def test_hostile_numbers_are_missing_or_refused(number: str) -> None:
         else:
             time = capture.facts.get("gpu.time")
             assert time is None or not (np.nan_to_num(time) < 0).any()
+
+
+def test_a_scene_beside_its_frame_says_what_its_log_leaves_out() -> None:
+    log = "LogRHI: Perf marker hierarchy, total GPU time 4.33ms\nLogRHI: 100.0% 4.33ms   FRAME 635 draws 16087 prims 18018 verts\n"
+    log += "LogRHI: 97.1% 4.20ms   Scene 633 draws 15751 prims 17346 verts\nLogRHI:     1.1% 0.05ms   PrePass 141 draws 5744 prims 5634 verts\n"
+    (remark,) = (q.message for q in read(log).quality if q.check == "unlisted-events")
+    assert remark.startswith("Scene: 492 of 633 draws (4.15 ms)")

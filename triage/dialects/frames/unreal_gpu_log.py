@@ -42,6 +42,7 @@ SHOWN = 0.9  # of the GPU time that a dump states: below it, a note names what t
 _STATS_RE = re.compile(r"((?: \d{1,12} (?:draws?|prims?|verts?|dispatch(?:es)?|groups?)){1,6}) *$")
 _STAT_RE = re.compile(r"(?<!\d)(\d{1,12}) (draw|prim|vert|dispatch|group)")
 MAX_UNLISTED = 0.5  # heuristic: of an event's work and time; less is what events without a name of their own do
+_TOP_RE = re.compile(r"Frame(?: \d+)?")
 _TIME_RE = re.compile(r"^ *(\d{1,9}\.\d+) ms *$")
 _SPEC = (
     ("", "event", ""),
@@ -90,7 +91,7 @@ def read(source: Source, options: Options) -> Table:
     table = Table(NAME, [source], np.array(names, dtype=object), {}, np.array(paths, dtype=object))
     table.lines = np.array(log.lines, dtype=np.int64)
     table.leaf_time = log.exclusive
-    table.kinds = np.array(["marker" if n == "Frame" or n.startswith("Frame ") else "" for n in names], dtype=object)
+    table.kinds = np.array(["marker" if _TOP_RE.fullmatch(n) else "" for n in names], dtype=object)
     table.collectable = frozenset()
     text_rows.enter(table, _SPEC, log.cells)
     _say_stated(table, log)
@@ -123,7 +124,7 @@ def _say_unlisted(table: Table, log: _Log) -> None:
     """Remark on events most of whose draws and dispatches are in no event below them: the log ends early, or hides them."""
     for i, below in enumerate(_sums_below(log)):
         own = _amounts(log.cells[i])
-        if below is None or not log.levels[i]:
+        if below is None or _TOP_RE.fullmatch(log.cells[i][0]):
             continue
         ms, *mine = own
         rest, *missing = (a - b for a, b in zip(own, below, strict=True))

@@ -158,11 +158,8 @@ def _markers(source: Source, export: Export, options: Options) -> Table:
     if events is not None:
         _times(table, events, event, frames, repeats, files.index(export.events) if export.events else 0)
     elif "gpu.time" not in table.columns:
-        table.remark(
-            "no-times",
-            "D3DPERF_EVENTS.xls is not beside this file: markers have no times, so "
-            "findings cannot be ranked by the time they would save; give the whole export folder",
-        )
+        text = "D3DPERF_EVENTS.xls is not beside this file: markers have no times, so findings cannot be ranked by the time they would save; give the whole export folder"
+        table.remark("no-times", text)
     if frames:  # the frame as the tool timed it: markers may leave much of it uncovered
         table.frame_ns = sum(frames) / len(frames) * 1e6
     return table
@@ -182,11 +179,8 @@ def _times(table: Table, events: Events, event: Indices, frames: list[float], re
     formula = "" if most <= 1 else "mean over the frames of the time_ms cells on this line"
     table.columns["gpu.time"] = Column(values, "time_ms", 2, "ms", 1e6, file, lines, formula)
     if not found.all():
-        table.remark(
-            "no-times",
-            f"{int((~found).sum())} of {len(found)} markers are not in D3DPERF_EVENTS: they have no time",
-            int(np.flatnonzero(~found)[0]),
-        )
+        text = f"{int((~found).sum())} of {len(found)} markers are not in D3DPERF_EVENTS: they have no time"
+        table.remark("no-times", text, int(np.argmin(found)))
     extra = len(events.texts) - int(found.sum())
     if extra:
         table.notes.append(f"{extra} markers of D3DPERF_EVENTS have no counters in GPUTRACE_REGIMES and are left out")
@@ -267,11 +261,8 @@ def _whole(source: Source, export: Export) -> Table:
         table.frame_ns = span
     table.kinds = np.array(["frame"], dtype=object)
     table.quality += odd.remarks()
-    table.remark(
-        "whole-capture",
-        "these are averages over the whole capture, all passes mixed: they show "
-        "what the frame is like, not which pass is slow; GPUTRACE_REGIMES.xls has the markers",
-    )
+    text = "these are averages over the whole capture, all passes mixed: they show what the frame is like, not which pass is slow; GPUTRACE_REGIMES.xls has the markers"
+    table.remark("whole-capture", text)
     return table
 
 
@@ -300,11 +291,8 @@ def _settings(table: Table, export: Export) -> None:
     path = f"{export.folder}/{export.typed.name}".upper()
     if "BASE_UNLOCKED" in path or (clocks and not clocks.lower().startswith("lock")):  # "Lock to Boost" is one
         text = f" ({clocks})" if clocks else ""
-        table.remark(
-            "unlocked-clocks",
-            f"the GPU clocks were not locked{text}: times and SOL% of two captures "
-            "are not comparable; capture with --set-gpu-clocks=base",
-        )
+        warning = f"the GPU clocks were not locked{text}: times and SOL% of two captures are not comparable; capture with --set-gpu-clocks=base"
+        table.remark("unlocked-clocks", warning)
     elif clocks:
         table.notes.append(f"GPU clocks: {clocks}")
 

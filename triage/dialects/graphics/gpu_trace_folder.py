@@ -320,11 +320,8 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     most = max(10 * span, 1.0) if span else 1e7  # ms; the exporter writes sentinels
     width = max((len(c) for c in events.cells), default=0)
     table = np.full((len(events.texts), max(width, 1)), np.nan)
-    if width == 1:
-        table[:, 0] = [c[0] if c else np.nan for c in events.cells]
-    else:
-        for i, cells in enumerate(events.cells):
-            table[i, : len(cells)] = cells
+    for i, cells in enumerate(events.cells):
+        table[i, : len(cells)] = cells
     filled = np.isfinite(table)
     # a known defect of the exporter: rows of (duration, time stamp) pairs; the stamps make the sum exceed the frame
     last = np.where(filled.any(axis=1), width - np.argmax(filled[:, ::-1], axis=1), 0)
@@ -339,19 +336,10 @@ def durations(events: Events, frames: list[float], repeats: int, quality: list[Q
     parts = np.where((last > count) & (last % max(count, 1) == 0), count, used)  # instances add up, frames average
     out = np.where(used > 0, np.nansum(table, axis=1) / np.maximum(parts, 1), np.nan)
     if paired:
-        quality.append(
-            Quality(
-                "paired-times",
-                f"{paired} marker rows of D3DPERF_EVENTS hold (duration, time stamp) pairs instead "
-                "of durations (their sum exceeds the frame): every second value was used",
-            )
-        )
+        text = f"{paired} marker rows of D3DPERF_EVENTS hold (duration, time stamp) pairs instead of durations (their sum exceeds the frame): every second value was used"
+        quality.append(Quality("paired-times", text))
     quality += events.odd.remarks()
     if bad:
-        quality.append(
-            Quality(
-                "no-duration",
-                f"{bad} markers have negative or impossible times in D3DPERF_EVENTS: treated as not measured",
-            )
-        )
+        text = f"{bad} markers have negative or impossible times in D3DPERF_EVENTS: treated as not measured"
+        quality.append(Quality("no-duration", text))
     return out, used

@@ -110,7 +110,7 @@ def _parse(source: Source) -> tuple[list[dict[str, str]], list[int], str]:
     try:
         rows = [_variant(s["shader"], v) for s in whole["shaders"] for v in s["variants"]]
         gpus = [f"{s['hardware']['core']} {s['hardware']['revision']}" for s in whole["shaders"]]
-    except (KeyError, TypeError, AttributeError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError) as e:
         raise BadCapture(f"{source.path}: damaged JSON of malioc ({e!r})", "compile again") from e
     return rows, [1] * len(rows), gpus[0] if gpus else ""
 

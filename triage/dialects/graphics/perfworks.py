@@ -178,21 +178,11 @@ def _stalls(table: Table) -> None:
     for h in headers:
         share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
         add(table, stall_of(h), share, f"this reason / {every}", (h, every))
-    if dead.all():
-        table.remark(
-            "stalls-unavailable",
-            f"all {len(headers)} PC-sampler stall columns are 0 for every "
-            "range: the sampler recorded nothing; unavailable, not zero",
-        )
-    elif dead.any():
-        rows = np.flatnonzero(dead)
+    if len(rows := np.flatnonzero(dead)):
         shown = ", ".join(str(table.names[r])[:40] for r in rows[:3])
-        table.remark(
-            "stalls-unavailable",
-            f"all {len(headers)} stall columns are 0 for {len(rows)} of "
-            f"{len(dead)} ranges ({shown}{', ...' if len(rows) > 3 else ''}): unavailable, not zero",
-            int(rows[0]),
-        )
+        ranges = f"{len(rows)} of {len(dead)} ranges ({shown}{', ...' if len(rows) > 3 else ''})"
+        text = f"all {len(headers)} stall columns are 0 for {'every range' if dead.all() else ranges}: the sampler recorded nothing; unavailable, not zero"
+        table.remark("stalls-unavailable", text, int(rows[0]))
 
 
 def kinds(table: Table) -> Names:
