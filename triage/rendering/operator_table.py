@@ -15,6 +15,7 @@ from triage.rendering.text_table import TextTable
 DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
 MAX_OPERATORS = 200  # that the page lists
 MAX_NARROW = 64  # rows of a product: heuristic, a batch of tokens being decoded
+MIN_COVER = 0.9  # of the busy time: heuristic, what operators leave out is small
 NARROW = 72  # columns of a terminal below which the FLOP rate is left out
 _SHORT = {
     "BFloat16": "BF16",
@@ -70,6 +71,13 @@ def _merged(operators: Sequence[OperatorEntry]) -> list[OperatorEntry]:
         first["total_ns"] += o["total_ns"]
         first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0)
     return sorted(out.values(), key=lambda o: -o["total_ns"])
+
+
+def cover(operators: Sequence[OperatorEntry] | None) -> str:
+    """How much of the busy time the operators started; "" where it is most."""
+    share = sum(o["share"] or 0.0 for o in _merged(operators or ()))
+    text = f"Operators started {percent(share)} of busy time; graphs, earlier launches or other libraries the rest."
+    return text if 0 < share < MIN_COVER else ""
 
 
 def operator_table(

@@ -100,7 +100,9 @@ def stated_needs(u: UndiagnosedEntry | None) -> str:
     if u is None or not pressed(u["top"]) or voice().item != "kernel":
         return ""
     name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
-    return f"To decide, state its bytes per launch: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or FLOP)."
+    work, other = ("FLOP", "bytes") if u["top"] and u["top"]["unit"] == "SM" else ("bytes", "FLOP")
+    stated = shlex.quote(f"{short(name, 60)}={work.upper()}")
+    return f"To decide, state its {work} per launch: --needs {stated} (or {other})."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:
