@@ -118,8 +118,7 @@ def _whole(b: Bundle) -> Iterator[str]:
         for i in mine:
             saved = phrases.item_saving(i)
             within = f", {phrases.range_(i['low_ns'], i['bound_ns'])}" if i["saved_ns"] else ""
-            sure_of = f"({i['rule']}, {i['confidence']} confidence)"
-            yield f"{i['rank']}. {i['cause']} {sure_of}, saves ~{saved}{within}: {clean(i['message'])}"
+            yield f"{i['rank']}. {i['cause']} ({i['rule']}, {i['confidence']} confidence), saves ~{saved}{within}: {clean(i['message'])}"
 
 
 def _order(b: Bundle, findings: dict[str, list[FindingEntry]]) -> list[int]:

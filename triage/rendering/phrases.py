@@ -92,8 +92,7 @@ def cause(c: TodoItem) -> str:
     where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
-    share = f" ({percent(c['share'])})" if c["share"] else ""
-    text = f"{where}, {item_saving(c)}{share}"
+    text = f"{where}, {item_saving(c)}" + (f" ({percent(c['share'])})" if c["share"] else "")
     if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} on its own"
     return text

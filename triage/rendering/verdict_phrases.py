@@ -18,8 +18,6 @@ from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
 from triage.rendering.phrases import number, time
 
-_BY_TIMES = "times alone show no cause"  # of work without counters that would decide
-
 
 def verdict(name: str) -> str:
     """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
@@ -72,7 +70,7 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         first, several = short(u["names"][0], 40), u["count"] > 1
         who = plural(u["count"], voice().item) if several else first
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = f"{',' if several else ':'} {'counters missing' if u['collect'] else _BY_TIMES}"
+        why = f"{',' if several else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
             why = f"{f', the longest {first}' if several else ''}: {_busiest(u['top'])}"
         sentences.append(f"{who}{ns}{why}.")

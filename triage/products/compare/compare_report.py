@@ -155,10 +155,7 @@ def _packed(
 
 
 def _strip(rows: Sequence[Row], done: Row | None, room: int, band: float) -> list[dict[str, str]]:
-    """Rows of two timelines in words, after for as much work as before (done), whose amount is no row. room: characters of a kernel's name.
-
-    band: change from which on a kernel is a row.
-    """
+    """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name; band: its least change."""
     rows = [r for r in rows if not done or r["what"] != done["what"]]
     rows = [r for r in rows if not r["what"].startswith(KERNEL) or abs((r["ratio"] or 0.0) - 1) >= band]
     kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
