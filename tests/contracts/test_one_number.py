@@ -146,11 +146,13 @@ def tables(b: Bundle, s: Summary, texts: dict[str, str], full: bool) -> Iterator
             yield f"html: {w['name'][:30]} saves {phrases.time(saved)}, not {phrases.time(w['saved_ns'])}"
     if [core["names"][n] for n in names] != [short(w["name"], 2000) for w in works]:
         yield "html: other workloads"
+    whole = {i["cause"] for i in b.todo if i["scope"] == "frame"}
     for m in s["markers"] if full else s["markers"][:10]:
         row = f"{phrases.time(m['workload']['self_ns'])} | {percent(m['workload']['share'])}"
         if row not in texts["markdown"] or row not in texts["jira"]:
             yield f"markdown or jira: no {row}"
-        if (m["saved_ns"] is None) == bool(m["workload"]["chain"]) and m["workload"]["self_ns"]:
+        of_item = m["workload"]["chain"][:1] and m["workload"]["chain"][0] in whole
+        if (m["saved_ns"] is None) == bool(m["workload"]["chain"]) and m["workload"]["self_ns"] and not of_item:
             yield f"{m['workload']['id']}: saving and root cause disagree"
     local = [i for i in b.todo if i["scope"] == "workloads"]
     if s["duration_ns"]:

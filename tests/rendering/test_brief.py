@@ -84,7 +84,7 @@ def test_alike_kernels_are_told_once() -> None:
 
 def test_trifles_have_a_line_and_operators_their_roof() -> None:
     said = text_of(SAMPLES / "pytorch-trace/training.pt.trace.json")
-    assert re.search(r"^operator aten::\S+ .* x\d+: [\d.]+ ms \(\d+ %\), ~\d+ % of its roof$", said, re.MULTILINE)
+    assert re.search(r"^operator aten::\S+ .* x\d+: [\d.]+ ms \(\d+ %\), ~\d+ % of [\d.]+ TFLOP/s$", said, re.MULTILINE)
     said = text_of(SAMPLES / "nsys-sqlite/training_two_gpus.sqlite")
     assert re.search(r"^elementwise_relu<float> x280: 560 µs \(0\.2 %\) \(and \d+ alike", said, re.MULTILINE)
 

@@ -13,15 +13,13 @@ from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEnt
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
 MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
 IDLE = "idle"
-MAX_NAMES = 3  # of workloads that are not diagnosed, the largest
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger share of the time comes first, or before a list that saves less
 
 
 class UndiagnosedEntry(TypedDict):
     """All time that is not diagnosed.
 
-    uncovered_ns: under no marker. top: busiest unit of the longest workload. collect: command that diagnoses most of it. names: of
-    the longest workloads; count: of all.
+    uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all.
     """
 
     ns: float
@@ -85,7 +83,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
-    longest = nlargest(MAX_NAMES, mine, key=lambda i: own[i])
+    longest = nlargest(1, mine, key=lambda i: own[i])
     units = doc["workloads"][longest[0]]["sol"] if longest else []
     return {
         "ns": ns,

@@ -134,9 +134,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "thrown_away": _known(account.thrown, 4),
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": cause,
-        "title": None
-        if cause is None
-        else localize(d.book.cause(cause).title) + (f" + {more} more" if more > 0 else ""),
+        "title": localize(d.book.cause(cause).title) + f" + {more} more" * (more > 0) if cause else None,
         "saved_ns": number(won, 1),
     }
 

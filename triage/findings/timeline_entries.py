@@ -36,7 +36,7 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
     from triage.diagnosis.claimed_kernels import unclaimed
 
     out: list[KernelEntry] = []
-    found = [(p, p.capture.table.trace) for p in parts if p.capture.timeline]
+    found = ((p, p.capture.table.trace) for p in parts if p.capture.timeline)
     traces = [(part, trace, targets(trace)) for part, trace in found if trace is not None]
     whole = sum(mine[0].ns / mine[0].share for _, _, mine in traces if mine)  # of all kernels, listed or not
     for part, trace, mine in traces:

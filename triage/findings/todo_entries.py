@@ -150,8 +150,7 @@ def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
     whole = {p for p, w in item.workloads if w < 0}
     if not worst and d.many:
         path = d.parts[item.workloads[0][0]].capture.input.path
-        each = show(item.saved_ns / len(whole), "ns") if whole and item.saved_ns == item.saved_ns else ""
-        more = f" (largest of {len(whole)}{each and f', {each} each on average'})" if len(whole) > 1 else ""
+        more = f" (largest of {len(whole)})" if len(whole) > 1 else ""
         return f"{shorten_middle(Path(path).name, MAX_NAME)}{more}: "
     names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
     return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""

@@ -89,7 +89,7 @@ def _head(b: Bundle) -> Iterator[str]:
     yield f"total: {phrases.time(frame['duration_ns'])} in {counted(b.view, b.item)}"
     if verdicts := verdict_phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
-    for text in (timeline_phrases.steps(frame["steps"], frame["duration_ns"]), timeline_phrases.ranks(frame["ranks"])):
+    for text in (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
     yield from timeline(frame)
@@ -118,8 +118,7 @@ def _whole(b: Bundle) -> Iterator[str]:
         for i in mine:
             saved = phrases.item_saving(i)
             within = f", {phrases.range_(i['low_ns'], i['bound_ns'])}" if i["saved_ns"] else ""
-            sure_of = f"({i['rule']}, {i['confidence']} confidence)"
-            yield f"{i['rank']}. {i['cause']} {sure_of}, saves ~{saved}{within}: {clean(i['message'])}"
+            yield f"{i['rank']}. {i['cause']} ({i['rule']}, {i['confidence']} confidence), saves ~{saved}{within}: {clean(i['message'])}"
 
 
 def _order(b: Bundle, findings: dict[str, list[FindingEntry]]) -> list[int]:

@@ -34,10 +34,7 @@ def dims(o: OperatorEntry) -> str:
 
 
 def rate(o: OperatorEntry, over: float = 1.0) -> str:
-    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other.
-
-    over: share of the roof, for the roof itself.
-    """
+    """Work of all calls over their time (and over a share of the roof): least bytes of elementwise operators and narrow products, else FLOPs."""
     work_per_byte = o["flops"] / o["bytes"] if o["flops"] and o["bytes"] else LOW_INTENSITY
     narrow = 0 < (o["M"] or 0) <= MAX_NARROW and work_per_byte < LOW_INTENSITY  # its bytes set the pace
     unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" or narrow else ("flop/s", o["flops"])

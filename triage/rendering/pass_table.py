@@ -40,8 +40,8 @@ def _ratio(value: float | None) -> str:
 
 def _per_primitive(p: PassEntry) -> str:
     """Pixels per primitive; "" for triangles that cover the screen, at most two a draw."""
-    primitives = p["primitives_in"] or p["primitives"] or 0.0
-    return "" if p["draws"] and primitives <= 2 * p["draws"] else _ratio(p["pixels_per_primitive"])
+    few = p["draws"] and (p["primitives_in"] or p["primitives"] or 0.0) <= 2 * p["draws"]
+    return "" if few else _ratio(p["pixels_per_primitive"])
 
 
 def _moved(p: PassEntry) -> str:

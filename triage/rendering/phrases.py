@@ -87,13 +87,12 @@ def limiters(s: Summary, most: int = 9) -> str:
     return ", ".join(known[:most])
 
 
-def cause(c: TodoItem, brief: bool = False) -> str:
-    """`43 markers, 1.19 ms (8.3 %); 2 ms on its own`: where a root cause is and what it saves. brief: without the saving."""
+def cause(c: TodoItem) -> str:
+    """`43 markers, 1.19 ms (8.3 %); 2 ms on its own`: where a root cause is and what it saves."""
     where = "the whole capture" if set(c["workloads"]) == {"frame"} else plural(c["count"], voice().item)
     if c["saved_ns"] is None:
         return f"{where}, {percent(c['fraction'])} of its time" if c["fraction"] else where
-    share = f" ({percent(c['share'])})" if c["share"] else ""
-    text = where if brief else f"{where}, {item_saving(c)}{share}"
+    text = f"{where}, {item_saving(c)}" + (f" ({percent(c['share'])})" if c["share"] else "")
     if c["saved_ns"] and (c["alone_ns"] or 0.0) > 1.05 * c["saved_ns"]:
         text += f"; {time(c['alone_ns'])} on its own"
     return text

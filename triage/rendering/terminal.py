@@ -131,7 +131,7 @@ class _Page:
         grid.add_column(width=LABEL)
         grid.add_column(width=self.wide - LABEL - 4, overflow="fold")
         if self.s["dark"] and not self.s["unjudged"]:
-            grid.add_row(HEADS.not_diagnosed, Text(verdict_phrases.undiagnosed(self.s["dark"]), "yellow"))
+            grid.add_row(HEADS.not_diagnosed, Text(verdict_phrases.undiagnosed(self.s["dark"], False), "yellow"))
         for c in self.doc["captures"]:
             if c["frames"]:
                 grid.add_row(HEADS.frames, frames(c["frames"]))
@@ -250,7 +250,7 @@ class _Page:
                 2,
             )
         for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"], self.doc["frame"]["duration_ns"]),
+            timeline_phrases.steps(self.doc["frame"]["steps"]),
             timeline_phrases.ranks(self.doc["frame"]["ranks"]),
         ):
             if line:

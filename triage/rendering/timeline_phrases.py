@@ -39,18 +39,16 @@ def device(d: DeviceEntry) -> str:
     return f"{busy}{time(whole - d['busy_ns'])}: {', '.join([inside, *shown])}" if shown else busy + inside
 
 
-def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> str:
+def steps(entries: Sequence[StepEntry] | None) -> str:
     """`8 steps on the device: median 21.3 ms after the first, slowest of these ProfilerStep#4 51.4 ms`; of few each time; "" without steps.
 
-    span_ns: of the trace, which is not named again for a step that fills it. A first step counts from its first work, since no earlier work tells when it began: it may have been longer.
+    A first step counts from its first work, since no earlier work tells when it began: it may have been longer.
     """
     if not entries:
         return ""
     from statistics import median  # takes milliseconds to import, and only traces have steps
 
     worst = max(entries, key=lambda e: e["ns"])
-    if len(entries) == 1 and worst["ns"] >= WHOLE_GAP * (span_ns or float("inf")):
-        return f"1 step on the device, which fills the span: {clean(worst['name'])}"
     if len(entries) == 1:
         return f"1 step on the device: {clean(worst['name'])} {time(worst['ns'])}"
     if batches := dict.fromkeys(e["batch"] for e in entries if e["batch"]):

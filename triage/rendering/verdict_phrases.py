@@ -16,9 +16,7 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
-from triage.rendering.phrases import and_more, number, time
-
-_BY_TIMES = "times alone show no cause"  # of work without counters that would decide
+from triage.rendering.phrases import number, time
 
 
 def verdict(name: str) -> str:
@@ -38,17 +36,8 @@ def verdicts(entries: Sequence[VerdictEntry]) -> str:
 
 
 def unjudged(s: Summary) -> str:
-    """`Not diagnosed: 668 ms (100 %), counters missing. Collect first:`; "" where that is little. Of several the longest is named."""
-    u = s["unjudged"]
-    if u is None:
-        return ""
-    many = f", {plural(u['count'], voice().item)}" if u["count"] > 1 else ""
-    what = f"{HEADS.not_diagnosed}: {time(u['ns'])} ({percent(u['share'])}){many}"
-    what += ", counters missing." if u["collect"] else "" if u["top"] else f", {_BY_TIMES}."
-    if u["top"] and (pressed(u["top"]) or not u["collect"]):
-        longest = "" if u["collect"] else ", the longest" if many else ","
-        what += f"{longest} {_busiest(u['top'], u['names'])}."
-    return " ".join(filter(None, [what, stated_needs(u), "Collect first:" if u["collect"] else ""]))
+    """`Not diagnosed 668 ms (100 %): 12 kernels, counters missing. Collect:`; "" where that is little."""
+    return f"{HEADS.not_diagnosed} {undiagnosed(s['unjudged'])}" if s["unjudged"] else ""
 
 
 def level(top: UnitEntry) -> str:
@@ -56,12 +45,11 @@ def level(top: UnitEntry) -> str:
     return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
 
 
-def _busiest(top: UnitEntry, names: Sequence[str]) -> str:
-    """`Foliage: TEX at 66 % of peak; ...`: what is known of the busiest unit of the longest one, which is named beside others."""
-    name = f"{short(names[0], 40)}: " if len(names) > 1 else ""
+def _busiest(top: UnitEntry) -> str:
+    """`TEX at 66 % of peak; needed work unknown`: what is known of a busiest unit."""
     if not pressed(top):
-        return f"{name}no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
-    known, of_dram = f"{name}{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+        return f"no measured unit above {number(top['pct'], '%')} of peak"
+    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; {needed(top)} unknown"
     if of_dram >= HIGH:
@@ -75,19 +63,17 @@ def pressed(top: UnitEntry | None) -> bool:
 
 
 def dark(u: UndiagnosedEntry, command: bool = True) -> str:
-    """Reasons of undiagnosed time: `31 markers, the longest Foliage: TEX at 66 % of peak; ... 117 µs outside all markers: ...`."""
+    """Reasons of undiagnosed time: `31 markers (4.16 ms), the longest Foliage: TEX at 66 % of peak; ... 117 µs outside all markers: ...`."""
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        shown = dict.fromkeys(short(n, 40) for n in u["names"])
-        names = ", ".join(shown) + and_more(u["count"] - len(shown))
+        first, several = short(u["names"][0], 40), u["count"] > 1
+        who = plural(u["count"], voice().item) if several else first
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = f": {'deciding counters not collected' if u['collect'] else _BY_TIMES}"
+        why = f"{',' if several else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
-            several = u["count"] > 1
-            names = plural(u["count"], voice().item) if several else names
-            why = f"{', the longest' if several else ':'} {_busiest(u['top'], u['names'])}"
-        sentences.append(f"{names}{ns}{why}.")
+            why = f"{f', the longest {first}' if several else ''}: {_busiest(u['top'])}"
+        sentences.append(f"{who}{ns}{why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
@@ -105,20 +91,9 @@ def stated_needs(u: UndiagnosedEntry | None) -> str:
     return f"To decide, state its {work} per launch: --needs {stated} (or {other})."
 
 
-def undiagnosed(dark: UndiagnosedEntry) -> str:
-    """`1.7 ms (13 %): Shadow map + 1 more, counters not collected`; the busiest unit where one is under pressure."""
-    outside = f"outside all {voice().item}s"
-    reason = f", {time(dark['uncovered_ns'])} of it {outside}" if dark["uncovered_ns"] else ""
-    if dark["uncovered_ns"] == dark["ns"]:
-        reason = f" {outside}"
-    elif dark["count"] and not reason:
-        name, more = short(dark["names"][0], 24), and_more(dark["count"] - 1)
-        reason = f": {name}{more}, {'counters not collected' if dark['collect'] else _BY_TIMES}"
-        if (top := dark["top"]) and pressed(top):
-            reason = f": {name} ({level(top)}, {needed(top)} unknown){more}"
-        elif top and not dark["collect"]:
-            reason = f": {name} (no measured unit above {number(top['pct'], '%')}){more}"
-    return f"{time(dark['ns'])} ({percent(dark['share'])}){reason}"
+def undiagnosed(u: UndiagnosedEntry, command: bool = True) -> str:
+    """`1.7 ms (13 %): 2 markers, counters missing. Collect:`."""
+    return f"{time(u['ns'])} ({percent(u['share'])}): {dark(u, command)}"
 
 
 def more_at_limit(s: Summary) -> str:

@@ -83,11 +83,8 @@ def _workload(doc: Comparison, whole: float) -> str:
     if doc["totals"]["pairs"] == 1:
         pair = doc["pairs"][0]
         some, word = (pair["new"], "found now") if whole > 0 else (pair["fixed"], "gone")
-        return (
-            f"{first_of([lower_first(doc['rules'][r]['title']) for r in some], NAMED, sep=' and ')} {word}"
-            if some
-            else ""
-        )
+        named = [lower_first(doc["rules"][r]["title"]) for r in some]
+        return f"{first_of(named, NAMED, sep=' and ')} {word}" if some else ""
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
     if adds[most] / whole < MIN_CHIEF_SHARE:

@@ -16,8 +16,6 @@ from triage.rendering.phrases import time
 
 LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> CSS class; others are `unclear`
 
-MIN_CUT = 0.5  # of a waterfall's scale; less is not worth bars that begin elsewhere than at 0
-
 
 def look(verdict: str) -> str:
     """The class of a verdict."""
@@ -46,8 +44,8 @@ def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
     rows = [("before", 0.0, before, ""), *_bars(before, steps), ("after", 0.0, after, "")]
     sums = [before, after, *(s["sum_ns"] for s in steps)]
     # a change of a part in a hundred would be a hair beside the whole: the scale begins where the bars do
-    low = min(sums) - (max(sums) - min(sums)) * 0.5
-    low = low if low > MIN_CUT * max(sums) else 0.0
+    low = max(0.0, 1.5 * min(sums) - 0.5 * max(sums))
+    low = low if 2 * low > max(sums) else 0.0  # less is not worth bars that begin elsewhere than at 0
     span = max(sums) - low or 1.0
     out = []
     names = ["before", *labels(steps, 34), "after"]

@@ -73,8 +73,7 @@ def _is_noise(doc: Comparison, share: float) -> bool:
 def kinds(doc: Comparison) -> list[str]:
     """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence.
 
-    Without what a warning holds word for word, and without what the headline says: the time per unit, the change of one pair,
-    that of single runs.
+    Without what a warning holds word for word, or the headline says: time per unit, the change of one pair, or of single runs.
     """
     above, out = " ".join(doc["warnings"]), []
     for k in doc["kinds"]:

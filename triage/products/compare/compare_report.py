@@ -103,7 +103,6 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
             if rate and rate["outliers"]
         ],
         "added": added,
-        "lead": _lead(pairs[:1]),
         "steps": fall,
         "fall_of": done and f"scaled to {done['before']:,.0f} {done['what']}",
         "labels": labels(fall, 40 if form == "terminal" else 80),
@@ -112,14 +111,6 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         names |= _page(doc, pairs, listed, full)
         names["waterfall"] = charts.waterfall(*ends(doc), fall)
     return templates.render(declared.templates("compare")[form], **{**doc, **names})
-
-
-def _lead(first: Sequence[Paired]) -> str:
-    """`reduce: time x 0.75 = instructions x 0.47, ...; mostly ...`: what the pair that adds most to the change is made of."""
-    for p in first:
-        if made := next((r for r in p["remarks"] if r.startswith("time x ")), ""):
-            return f"{' / '.join([*p['path'], p['name']])}: {made}."
-    return ""
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
@@ -164,10 +155,7 @@ def _packed(
 
 
 def _strip(rows: Sequence[Row], done: Row | None, room: int, band: float) -> list[dict[str, str]]:
-    """Rows of two timelines in words, after for as much work as before (done), whose amount is no row. room: characters of a kernel's name.
-
-    band: change from which on a kernel is a row.
-    """
+    """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name; band: its least change."""
     rows = [r for r in rows if not done or r["what"] != done["what"]]
     rows = [r for r in rows if not r["what"].startswith(KERNEL) or abs((r["ratio"] or 0.0) - 1) >= band]
     kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
@@ -310,7 +298,7 @@ def _distinct(moved: Sequence[Change]) -> list[Change]:
 
 def _why(p: Paired, moved: Sequence[Change]) -> str:
     """Explanation of a pair in a cell: the factors of its time, else the counters that changed most."""
-    factors = next((r for r in p["remarks"] if r.startswith("time x ")), "")
+    factors = next((r for r in p["remarks"] if r.startswith("time ") and " = " in r), "")
     counters = [
         f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
     ]
