@@ -89,7 +89,7 @@ def _head(b: Bundle) -> Iterator[str]:
     yield f"total: {phrases.time(frame['duration_ns'])} in {counted(b.view, b.item)}"
     if verdicts := verdict_phrases.verdicts(time_by_verdict(b.view)):
         yield f"verdicts: {verdicts}"
-    for text in (timeline_phrases.steps(frame["steps"], frame["duration_ns"]), timeline_phrases.ranks(frame["ranks"])):
+    for text in (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
     yield from timeline(frame["timeline"] or {})

@@ -251,7 +251,7 @@ class _Page:
                 2,
             )
         for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"], self.doc["frame"]["duration_ns"]),
+            timeline_phrases.steps(self.doc["frame"]["steps"]),
             timeline_phrases.ranks(self.doc["frame"]["ranks"]),
         ):
             if line:

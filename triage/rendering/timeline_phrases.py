@@ -14,7 +14,6 @@ from triage.rendering.phrases import time
 
 WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
 MAX_EACH = 5  # steps whose times are all named
-EVEN = 1.02  # of the median: a step that takes so little more is no slow one
 MIN_OUTSIDE_SHARE = 0.01  # of the trace: less time before or after a device's work is not worth words
 
 
@@ -39,18 +38,16 @@ def device(d: DeviceEntry) -> str:
     return f"{busy}{time(whole - d['busy_ns'])}: {', '.join([inside, *shown])}" if shown else busy + inside
 
 
-def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> str:
+def steps(entries: Sequence[StepEntry] | None) -> str:
     """`8 steps on the device: median 21.3 ms after the first, slowest of these ProfilerStep#4 51.4 ms`; of few each time; "" without steps.
 
-    span_ns: of the trace, which is not named again for a step that fills it. A first step counts from its first work, since no earlier work tells when it began: it may have been longer.
+    A first step counts from its first work, since no earlier work tells when it began: it may have been longer.
     """
     if not entries:
         return ""
     from statistics import median  # takes milliseconds to import, and only traces have steps
 
     worst = max(entries, key=lambda e: e["ns"])
-    if len(entries) == 1 and worst["ns"] >= WHOLE_GAP * (span_ns or float("inf")):
-        return f"1 step on the device, which fills the span: {clean(worst['name'])}"
     if len(entries) == 1:
         return f"1 step on the device: {clean(worst['name'])} {time(worst['ns'])}"
     if batches := dict.fromkeys(e["batch"] for e in entries if e["batch"]):
@@ -64,8 +61,8 @@ def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> 
         return f"{len(entries):,} steps on the device, {first}: {times}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
     usual = median(e["ns"] for e in later)
-    slowest = f"slowest{' of these' * (worst in later)} {clean(worst['name'])} {time(worst['ns'])}"
-    slowest = slowest if worst["ns"] > EVEN * usual else "none of these slower"
+    among = " of these" * (worst in later)
+    slowest = f"slowest{among} {clean(worst['name'])} {time(worst['ns'])}"
     return f"{len(entries):,} steps on the device: median {time(usual)} after the first, {slowest}"
 
 
