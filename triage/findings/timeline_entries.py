@@ -22,9 +22,10 @@ def timelines(parts: Sequence[Part]) -> dict[str, DeviceEntry] | None:
     many = len(parts) > 1
     out: dict[str, DeviceEntry] = {}
     for part in parts:
-        found = part.capture.timeline
-        for d in found.devices if found else ():
-            alone = found is not None and found.job and len(found.devices) == 1
+        if (found := part.capture.timeline) is None:
+            continue
+        for d in found.devices:
+            alone = found.job and len(found.devices) == 1
             key = f"rank {found.job[found.mine].rank}" if alone else f"{part.number + 1}:{d.key}"
             out[key if many else d.key] = _device(d, part, many)
     return out or None
