@@ -40,7 +40,7 @@ def test_every_report_shows_operators() -> None:
         formats.render(bundle, form, parts.append)
         text = "".join(parts)
         assert "Of roof" in text and "aten::bmm" in text, form
-        assert form == "jira" or "3 steps on the device, ProfilerStep#" in text, form
+        assert form == "jira" or "(ProfilerStep#" in text, form
 
 
 def test_the_roofline_draws_operators_below_their_roofs() -> None:

@@ -8,7 +8,7 @@ from triage.document.bundle import column
 from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, needed, undiagnosed_time
-from triage.document.timeline_summary import TimelineEntry, device_place, length, timeline
+from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_first_once, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
@@ -179,7 +179,7 @@ def _busy(t: TimelineEntry) -> str:
     shares = [(key, percent(d["busy_ns"] / length(d) if length(d) else 0)) for key, d in t["devices"].items()]
     if len(shares) > MAX_DEVICES:
         return ""
-    return ", ".join(f"{device_place(key)} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
+    return ", ".join(f"{key} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
 
 
 def _place(c: TodoItem) -> str:

@@ -18,7 +18,6 @@ from triage.document import summary
 from triage.document.bundle import Bundle, ById, Ways, whole_capture
 from triage.document.entries import RuledOutEntry
 from triage.document.time_shares import needed
-from triage.document.timeline_summary import device_place
 from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import phrasing, units
@@ -186,7 +185,6 @@ class Phrases:
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
     root_cause = staticmethod(verdict_phrases.root_cause)
-    place = staticmethod(device_place)
     operator_cover = staticmethod(cover)
     unjudged = staticmethod(verdict_phrases.unjudged)
     dark = staticmethod(verdict_phrases.dark)

@@ -15,7 +15,6 @@ from triage.document.bundle import Bundle, column
 from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
-from triage.document.timeline_summary import device_place
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
 from triage.ground.phrasing import percent, plural
@@ -236,7 +235,7 @@ class _Page:
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
             work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
-            self.say(f"{device_place(key)}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
+            self.say(f"{key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
             reasons = ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"])
             self.say(f"idle by reason: {reasons}", indent=2)
@@ -245,7 +244,7 @@ class _Page:
             call = clean(g["call"] or "")
             call = f" after {call}" if call and g["cause"] == "host" else f" ({call})" if call else ""
             self.say(
-                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {device_place(g['device'])}: "
+                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {g['device']}: "
                 f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
@@ -306,7 +305,7 @@ class _Page:
         self.console.print(table)
         if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
             why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
-            self.say(f"{plural(rest, f'more {voice().item}')}: {why}", "bright_black")
+            self.say(f"{rest:,} more: {why}", "bright_black")
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
