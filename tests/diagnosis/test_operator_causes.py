@@ -38,7 +38,7 @@ def test_the_sample_shows_its_causes() -> None:
     ],
 )
 def test_fp32_is_the_type_of_the_arguments(kernel: str, fp32: bool) -> None:
-    assert bool(operator_facts._FP32_RE.search(kernel)) is fp32
+    assert bool(operator_facts.FP32_RE.search(kernel)) is fp32
 
 
 def test_a_healthy_trace_is_silent(tmp_path: Path) -> None:

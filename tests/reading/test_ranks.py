@@ -8,7 +8,7 @@ import pytest
 
 from triage.api import diagnose
 from triage.capture.capture import Capture
-from triage.document.timeline_summary import device_place
+from triage.document.timeline_summary import device_names
 from triage.reading import ranks, reader
 
 
@@ -90,5 +90,6 @@ def test_other_traces_are_no_job(
 
 def test_devices_are_named_by_their_rank(tmp_path: Path) -> None:
     paths = [_trace(tmp_path / f"rank{r}.json", r, [10.0 * r] * 20) for r in (4, 6)]
-    assert list(diagnose(paths).to_dict()["frame"]["timeline"]) == ["rank 4", "rank 6"]
-    assert [device_place(key) for key in ("rank 4", "0", "2:1")] == ["rank 4", "device 0", "device 1 of capture 2"]
+    frame = diagnose(paths).to_dict()["frame"]
+    assert device_names(frame) == {"1:0": "rank 4", "2:0": "rank 6"}
+    assert device_names({**frame, "ranks": None})["2:0"] == "capture 2 device 0"

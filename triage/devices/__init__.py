@@ -236,11 +236,9 @@ def is_family(text: str) -> bool:
     return text.strip().casefold().replace(" ", "") in families()
 
 
-def of_size(vendor: Vendor, sm_count: int, memory_gib: int = 0) -> tuple[Device, ...]:
-    """Products of a vendor with this many SMs, compute units or Xe cores; of several those whose name has that memory size, if any."""
-    found = [(sizes, d) for _, sizes, d in _index() if d.vendor == vendor and d.sm_count == sm_count]
-    sized = [(sizes, d) for sizes, d in found if f"{memory_gib}gb" in sizes]
-    return tuple(d for _, d in sized or found)
+def of_size(vendor: Vendor, sm_count: int, gib: int) -> tuple[Device, ...]:
+    """Products of a vendor with this many SMs, compute units or Xe cores, of whose names one states this memory."""
+    return tuple(d for _, sizes, d in _index() if (d.vendor, d.sm_count) == (vendor, sm_count) and f"{gib}gb" in sizes)
 
 
 def listing() -> tuple[Device, ...]:

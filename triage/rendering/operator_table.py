@@ -15,7 +15,7 @@ from triage.rendering.text_table import TextTable
 DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
 MAX_OPERATORS = 200  # that the page lists
 MAX_NARROW = 64  # rows of a product: heuristic, a batch of tokens being decoded
-MIN_COVER = 0.9  # of the busy time: heuristic, what operators leave out is small
+MIN_COVER = 0.85  # of the busy time: heuristic, what operators leave out is small
 NARROW = 72  # columns of a terminal below which the FLOP rate is left out
 _SHORT = {
     "BFloat16": "BF16",

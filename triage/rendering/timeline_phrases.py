@@ -14,7 +14,6 @@ from triage.rendering.phrases import time
 
 WHOLE_GAP = 0.95  # share of a gap from which on its cause has all of it: less than the figures shown can tell
 MAX_EACH = 5  # steps whose times are all named
-EVEN = 1.02  # of the median: a step that takes so little more is no slow one
 MIN_OUTSIDE_SHARE = 0.01  # of the trace: less time before or after a device's work is not worth words
 
 
@@ -62,8 +61,8 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
         return f"{len(entries):,} steps on the device: {', '.join([first, *rest])}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
     usual = median(e["ns"] for e in later)
-    slowest = f"slowest{' of these' * (worst in later)} {clean(worst['name'])} {time(worst['ns'])}"
-    slowest = slowest if worst["ns"] > EVEN * usual else "none of these slower"
+    among = " of these" * (worst in later)
+    slowest = f"slowest{among} {clean(worst['name'])} {time(worst['ns'])}"
     return f"{len(entries):,} steps on the device: median {time(usual)} after the first, {slowest}"
 
 

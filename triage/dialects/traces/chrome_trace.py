@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from triage.dialects.traces import (
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
-from triage.ground.phrasing import either, plural
+from triage.ground.phrasing import plural
 from triage.ground.units import show
 
 NAME = "pytorch-trace"
@@ -60,8 +59,7 @@ MIN_LEAD_NS, MIN_LEAD = 1_000_000, 0.1  # heuristics: ns and part of the span be
 MAX_BUSY = 0.9  # heuristic: of the span
 CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
 SEVERAL = 2  # steps; one alone is no steady state
-MAX_FITTING = 3  # products named for a GPU without a name
-GIB, MAX_MEMORY = 1 << 30, 1 << 44  # bytes
+MAX_MEMORY = 1 << 44  # bytes
 MIN_CLOSED = 0.5  # of a graph's operations: heuristic
 _PRODUCTS = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
@@ -121,7 +119,7 @@ def read(source: Source, options: Options) -> Table:
     moved = (operations.kind == COPY) | (operations.kind == SET)
     table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
-    table.device, table.arch = (named[0] if named else _by_memory(table, rows.head)), arch
+    table.device, table.arch = (named[0] if named else _by_memory(rows.head, vendor)), arch
     named_by = "PaddlePaddle" if paddle else _writer(source, columns)
     writer = "Intel's unitrace (whole microseconds)" if intel else named_by
     _say(table, rows, columns, devices, writer, options.device)
@@ -271,10 +269,8 @@ def _say(
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
     if not any(name for _, name in devices) and not device:
-        text = f"so no roofs are known: {_fitting(table)}"
-        if table.device:
-            text = f"by its cores and memory it is {table.device}; if not, name it with --device"
-        table.quality.append(Quality("unnamed-gpu", f"trace names no GPU, {text}"))
+        known = f"by its cores and memory it is {table.device}; if not" if table.device else "so no roofs are known"
+        table.quality.append(Quality("unnamed-gpu", f"trace names no GPU, {known}: name it with --device"))
     if columns.categories["python_function"]:
         text = "recorded with Python stacks, which slow the host down: check host findings once with with_stack=False"
         table.quality.append(Quality("python-stacks", text))
@@ -309,32 +305,15 @@ def _say(
             table.quality.append(Quality("closed-gaps", text))
 
 
-def _cores(table: Table) -> int:
-    """SMs, compute units or Xe-cores of the devices, 0 where they differ or are not known."""
-    column = table.columns.get("device.sm_count")
-    counts = set() if column is None else set(column.values[np.isfinite(column.values)].tolist())
-    return int(counts.pop()) if len(counts) == 1 else 0
-
-
-def _by_memory(table: Table, head: kineto.Row) -> str:
-    """The product with the cores of a trace's devices and with their memory, which tells it from others; "" without one."""
+def _by_memory(head: kineto.Row, vendor: str) -> str:
+    """The one product with the cores and the memory that a trace states of its devices; "" without one."""
     given = head.get("deviceProperties")
-    sizes = {d.get("totalGlobalMem") for d in given if type(d) is dict} if type(given) is list else set()
-    size = sizes.pop() if len(sizes) == 1 else None
-    vendor, cores = table.tells["vendor"], _cores(table)
-    found = of_size(vendor, cores, round(size / GIB)) if type(size) is int and 0 < size < MAX_MEMORY else ()  # type: ignore[arg-type]
-    return found[0].name if len(found) == 1 < len(of_size(vendor, cores)) else ""  # type: ignore[arg-type]
-
-
-def _fitting(table: Table) -> str:
-    """`by its 304 CUs it is MI300X or MI325X; confirm with --device MI300X`: products that may have recorded a trace."""
-    vendor, count = table.tells["vendor"], _cores(table)
-    found = of_size(vendor, count)  # type: ignore[arg-type]
-    if not 0 < len(found) <= MAX_FITTING:
-        return "name it with --device"
-    unit = {"amd": "CUs", "intel": "Xe-cores"}.get(vendor, "SMs")
-    names = either([d.name for d in found])
-    return f"by its {count} {unit} it is {names}; confirm with --device {shlex.quote(found[0].name)}"
+    for device in given[:1] if type(given) is list else ():
+        count, size = (device.get(k) if type(device) is dict else None for k in ("numSms", "totalGlobalMem"))
+        if type(count) is int and type(size) is int and 0 < size < MAX_MEMORY:
+            found = of_size(vendor, count, round(size / (1 << 30)))  # type: ignore[arg-type]
+            return found[0].name if len(found) == 1 else ""
+    return ""
 
 
 def closed_gaps(ops: Operations, rows: Indices) -> int:

@@ -116,7 +116,7 @@ def _parse(source: Source) -> _Printed:
 
 def _enter_times(source: Source, printed: _Printed, own: str) -> bool:
     """Own times of a table that prints their shares alone, from its stated total; False where it states none."""
-    total = max((_ns(m) for m in _TOTAL_RE.findall(source.head_text)), default=0.0)
+    total = _stated(source, _TOTAL_RE)
     for _, row in printed.rows if total else ():
         share = row.get(f"{own} %", "").rstrip("%")
         if re.fullmatch(r"[\d.]+", share) and row["Name"] != "Unrecognized":
@@ -133,9 +133,14 @@ def _ns(text: str) -> float:
         return 0.0
 
 
+def _stated(source: Source, pattern: re.Pattern[str]) -> float:
+    """The longest time in ns that a total of a table states, 0 without one."""
+    return max((_ns(m) for m in pattern.findall(source.head_text)), default=0.0)
+
+
 def _say_missing(table: Table, source: Source, first: Mapping[str, str], own: str) -> None:
     """Remark where the table states more time than its rows have: it prints the first rows only."""
-    stated = max((_ns(m) for m in _TOTAL_RE.findall(source.head_text)), default=0.0)
+    stated = _stated(source, _TOTAL_RE)
     share = first.get(f"{own} %", "").rstrip("%")
     if not stated and re.fullmatch(r"\d+\.\d+", share) and float(share) >= MIN_SHARE:  # the last lines were not copied
         stated = _ns(first[own]) * 100 / float(share)
@@ -146,9 +151,7 @@ def _say_missing(table: Table, source: Source, first: Mapping[str, str], own: st
 
 def _say_host(table: Table, source: Source, printed: _Printed) -> None:
     """Remark where the host takes many times as long as the GPU works, with the row that takes most of it."""
-    host, device = (
-        max((_ns(m) for m in pattern.findall(source.head_text)), default=0.0) for pattern in (_CPU_TOTAL_RE, _TOTAL_RE)
-    )
+    host, device = (_stated(source, pattern) for pattern in (_CPU_TOTAL_RE, _TOTAL_RE))
     if not device or host < MIN_HOST * device:
         return
     rows = [row for _, row in printed.rows if "Synchronize" not in row["Name"]] or [printed.rows[0][1]]
