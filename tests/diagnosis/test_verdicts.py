@@ -87,6 +87,7 @@ def test_measured_causes_are_fixes_and_weak_ones_suspects(tmp_path: Path) -> Non
     report = diagnose(SAMPLES / "ncu-rep" / "transpose.ncu-rep")
     assert report["workloads"][0]["verdict_class"] == "fix"
     slow = {"launch.block_size": 256, "launch.grid_size": 4096, "gpu.time": 1.0, "stall_cycles.wait": 14}
+    slow["warp.cycles_per_issue"] = 33
     found, result = verdict(tmp_path, slow)
     assert found == "suspect" and result["todo"][0]["cause"] == "debug-build"
     assert result["todo"][0]["confidence"] == "low"
