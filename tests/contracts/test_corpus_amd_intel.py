@@ -43,7 +43,7 @@ READ = {
         "rocprofv3-att", 1, ("waves.dependency_wait", "waves.memory_wait")),
     "rocprof/v3-pc-sampling-host-trap__pc_sampling_host_trap.csv": (
         "rocprofv3-pc-samples", 1, ("waves.dependency_wait", "waves.memory_wait")),
-    "intel/oneprof-docsample__aggregated-kernel-metrics.txt": ("intel-pti", 2, ("gpu.time", "eu.active", "eu.stall", "eu.idle", "eu.occupancy")),
+    "intel/oneprof-docsample__aggregated-kernel-metrics.txt": ("intel-pti", 2, ("gpu.time", "eu.active", "eu.stall", "eu.occupancy")),
     "intel/oneprof-docsample__kernel-metrics.txt": ("intel-pti", 4, ("gpu.time", "eu.active", "frame.calls")),
     "intel/oneprof-docsample__query-kernel-metrics.txt": ("intel-pti", 2, ("gpu.time", "eu.active", "launch.grid_size")),
     "intel/oneprof-docsample__raw-kernel-intervals.txt": ("intel-pti", 3, ("gpu.time", "launch.block_size")),

@@ -193,3 +193,18 @@ def test_a_gap_that_earlier_work_may_fill_is_no_idle_time_of_the_headline(tmp_pa
     text = summarise(diagnose(str(tmp_path / "t.json")).bundle)["headline"]
     assert "perhaps work from before the record" in text
     assert "First find why" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "judged"),
+    [
+        ("ampere_sgemm_128x64_tn", True),
+        ("void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_tn_align1>(Params)", True),
+        ("volta_sgemm_128x64_tn", False),  # runs on GPUs without matrix units as well
+        ("sgemm_naive(int, float *)", False),  # whose author may have no other type in mind
+    ],
+)
+def test_names_of_a_summary_tell_products_in_fp32(name: str, judged: bool, tmp_path: Path) -> None:
+    found = _summary(tmp_path / "sum_cuda_gpu_kern_sum.csv", (name, 60_000_000, 100), ("own", 20_000_000, 100))
+    assert ("matrix-unused" in {i["cause"] for i in found["todo"]}) == judged
+    assert found["workloads"][0]["chain"] == ["matrix-unused"] * judged

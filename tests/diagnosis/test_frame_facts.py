@@ -70,7 +70,7 @@ def test_a_pair_respects_the_order_of_the_frame(book: Rulebook) -> None:
     kinds = ["geometry", "geometry", "compute", "compute"]
     found = facts(frame(four, kinds, [0.5, 2.0, 2.0, 1.0], ("GBuffer", "Shadow cascades", "SSAO", "Lighting")), book)
     assert found["frame.pair_share"][0] > 0.3
-    assert "“SSAO” started after “GBuffer” and wait for it before “Lighting”" in found["frame.pair_share"][1]
+    assert "starting “SSAO” after “GBuffer” and waiting for it before “Lighting”" in found["frame.pair_share"][1]
 
 
 def test_a_pair_needs_a_compute_pass_and_measured_units(book: Rulebook) -> None:

@@ -56,7 +56,7 @@ def test_a_first_step_that_may_have_been_longer_is_not_compared() -> None:
     assert said(20, 20, 20, 20, 20, 20).endswith("median 20 µs after the first, none of these slower")
     assert (
         said(40, 20, 30, 20, 20)
-        == "5 steps on the device, #0 from its first work on: 40 µs, 20 µs, 30 µs, 20 µs, 20 µs"
+        == "5 steps on the device: 40 µs (#0, from its first work on), 20 µs, 30 µs, 20 µs, 20 µs"
     )
     assert said(20) == "1 step on the device: #0 20 µs"
 

@@ -20,6 +20,7 @@ SHORT = {
     "_Z15transpose_tiledPfS_ii": "transpose_tiled",
     "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256EEEvPT0_": "add_rmsnorm_quant_kernel",
     "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_8sequenceIJLi1EEEEEEEvDpT1_": "kentry<Rmsnorm2dFwd>",
+    "void ck_tile::kentry<256, 1, ck_tile::FmhaBwdKernel<ck_tile::X<int>>>(float *)": "kentry<FmhaBwdKernel>",
     "_ZN7ck_tile6kentryIfEEvPT_": "kentry",
     "_Z": "_Z",
     "_Z99999x": "_Z99999x",

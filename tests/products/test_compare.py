@@ -118,10 +118,12 @@ def test_the_contract() -> None:
         assert rule in doc["rules"]
 
 
-def test_findings_fixed_remaining_new_and_not_to_be_told(tmp_path: Path) -> None:
+def test_findings_fixed_remaining_new_and_not_to_be_told(tmp_path: Path, book: Any) -> None:
+    """States of a workload, such as a busy top unit, are neither fixed nor new."""
     a = table(tmp_path / "a.csv", [",Pass,fullscreen,2,20,25,90,30"])
     b = table(tmp_path / "b.csv", [",Pass,fullscreen,1,94,93,20,30"])
-    before, after = ({f.rule.id for f in diagnosis(p).findings if f.workload >= 0} for p in (a, b))
+    found = ([f.rule for f in diagnosis(p).findings if f.workload >= 0] for p in (a, b))
+    before, after = ({r.id for r in rules if not book.cause(r.cause).is_verdict} for rules in found)
     assert before - after
     assert after - before
     pair = both(a, b)["pairs"][0]

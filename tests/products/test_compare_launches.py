@@ -78,6 +78,6 @@ def test_the_first_sentence_names_what_the_change_is_made_of() -> None:
         for r in doc["timeline"]
     ]
     late = {**doc, "frame": slower, "timeline": rows}
-    assert causes.cause(late, "slower") == "90 % of it idle time (host code), 10 % of it kernels"  # type: ignore[arg-type]
-    assert "90 % of it idle time" in compare_headline.sentences(late)[0]  # type: ignore[arg-type]
+    assert causes.cause(late, "slower") == "idle time 90 % of the change (host code), kernels 10 %"  # type: ignore[arg-type]
+    assert "idle time 90 %" in compare_headline.sentences(late)[0]  # type: ignore[arg-type]
     assert not causes.cause(late, "same")  # type: ignore[arg-type]

@@ -122,3 +122,46 @@ def test_a_trace_of_torch_takes_counters_by_the_kernels_name(tmp_path: Path) -> 
     doc = json.loads(run("diagnose", path, tmp_path / "counters.ncu-rep", "-f", "json", "--full").stdout)
     (workload,) = doc["workloads"]
     assert workload["limiter_class"] == "memory" and workload["self_ns"] == 40 * 70_000
+
+
+STATS = '"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n"blur(float*) [clone .kd]",3,418083,139361,80\n"fill(float*) [clone .kd]",1,100000,100000,20\n'
+COUNTS = "Index,KernelName,gpu-id,grd,wgr,lds,scr,vgpr,sgpr,Wavefronts,VALUBusy,MemUnitStalled,LDSBankConflict\n"
+
+
+def files(tmp_path: Path, *rows: str) -> list[Path]:
+    """A summary of times by rocprof, and a file of its counters, which holds no times."""
+    stats, counts = tmp_path / "results.stats.csv", tmp_path / "counters.csv"
+    stats.write_text(STATS)
+    counts.write_text(COUNTS + "".join(f"{i},{row}\n" for i, row in enumerate(rows)))
+    return [stats, counts]
+
+
+BLUR = '"blur(float*) [clone .kd]",0,16777216,1024,4096,0,8,24,262144,26,20,67'
+FILL = '"fill(float*) [clone .kd]",0,65536,256,0,0,8,24,1024,1,20,0'
+
+
+def test_a_summary_of_times_takes_counters_that_have_none(tmp_path: Path) -> None:
+    (both,) = join.joined([reader.read(str(p)) for p in reversed(files(tmp_path, BLUR, FILL))])
+    assert both.facts["gpu.time"].tolist() == [418_083, 100_000]
+    assert both.facts["lds.bank_conflict_stall"].tolist() == [0.67, 0]
+    assert both.calls.tolist() == [3, 1]
+    assert both.collect is not None and "FETCH_SIZE" in both.collect(["vram.bytes_read"])
+    # what adds up was counted in one launch, and the time is of all
+    assert both.facts["waves.launched"].tolist() == [3 * 262_144, 1_024]
+    assert "counters of 2 kernels come from" in " ".join(q.message for q in both.quality)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [(BLUR, BLUR.replace("16777216", "65536")), ('"other(int) [clone .kd]",0,65536,256,0,0,8,24,1024,1,20,0',)],
+    ids=["one time for two shapes", "another kernel"],
+)
+def test_times_of_something_else_stay_apart(tmp_path: Path, rows: tuple[str, ...]) -> None:
+    assert len(join.joined([reader.read(str(p)) for p in files(tmp_path, *rows)])) == 2
+
+
+def test_of_two_summaries_neither_is_the_one(tmp_path: Path) -> None:
+    stats, counts = files(tmp_path, BLUR)
+    other = tmp_path / "other.stats.csv"
+    other.write_text(STATS)
+    assert len(join.joined([reader.read(str(p)) for p in (stats, other, counts)])) == 3

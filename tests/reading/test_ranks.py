@@ -8,6 +8,7 @@ import pytest
 
 from triage.api import diagnose
 from triage.capture.capture import Capture
+from triage.document.timeline_summary import device_place
 from triage.reading import ranks, reader
 
 
@@ -85,3 +86,9 @@ def test_other_traces_are_no_job(
     captures = _captures(tmp_path, *given)
     ranks.enter(captures)
     assert all(c.timeline is not None and not c.timeline.job for c in captures)
+
+
+def test_devices_are_named_by_their_rank(tmp_path: Path) -> None:
+    paths = [_trace(tmp_path / f"rank{r}.json", r, [10.0 * r] * 20) for r in (4, 6)]
+    assert list(diagnose(paths).to_dict()["frame"]["timeline"]) == ["rank 4", "rank 6"]
+    assert [device_place(key) for key in ("rank 4", "0", "2:1")] == ["rank 4", "device 0", "device 1 of capture 2"]

@@ -326,7 +326,6 @@ def test_fields_are_those_of_the_entries(ordinary: str) -> None:
     ):
         assert works.field(name) == [w[name] for w in entries], name
     assert works[3] == entries[3] and works[-1] == entries[-1] and works[2:5] == entries[2:5]
-    assert works.field("led") == [bool(w["chain"]) for w in entries]
     with pytest.raises(IndexError):
         works[len(works)]
 

@@ -55,7 +55,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trace = SAMPLES / "pytorch-trace" / "training.pt.trace.json"
     for name in ("frame.csv", "FILE"):
         shutil.copytree(frame, at / name)
-    for name in ("report.ncu-rep", "reduce_kernel.ncu-rep"):
+    for name in ("report.ncu-rep", "reduce.ncu-rep"):
         shutil.copyfile(report, at / name)
     (at / "trace.pt.trace.json.gz").write_bytes(gzip.compress(trace.read_bytes()))
     for rank in "01":

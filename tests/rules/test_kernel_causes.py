@@ -85,6 +85,12 @@ def test_latency_by_warp_is_no_latency_by_instruction() -> None:
     assert value("stall.wait", both) == pytest.approx(0.25)
 
 
+def test_a_reason_or_two_are_no_share_of_a_warps_time() -> None:
+    few = {f"stall_cycles__{r}": 1.0 for r in ("long_scoreboard", "wait", "barrier")}
+    assert np.isnan(value("stall.wait", kernel(**few)))
+    assert value("stall.wait", kernel(**few, stall_cycles__drain=1.0)) == pytest.approx(0.2)
+
+
 def test_conflicts_may_be_told_in_ways() -> None:
     assert value("shared.conflict_share", kernel(shared__conflict_ways=4.0)) == pytest.approx(0.75)
     assert value("shared.conflict_share", kernel(shared__conflict_ways=1.0)) == 0.0

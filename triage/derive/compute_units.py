@@ -125,6 +125,10 @@ DERIVATIONS = (
         ask=("launch.grid_size", "launch.block_size"),
     ),
     Derivation("lds.bank_conflict_rate", "1 - 1 / ways", lambda ways: 1 - 1 / ways, ("shared.conflict_ways",)),
+    # active, stalled and idle time are all time; rounding may take the sum just above it
+    Derivation(
+        "eu.idle", "1 - active - stalled", lambda active, stalled: np.maximum(1 - active - stalled, 0.0), ("eu.active", "eu.stall"),
+    ),
     Derivation("eu.pipe1", "the second pipe, extended math", lambda math: math, ("eu.math",)),
     Derivation("sm.active_warps", "waves resident per SIMD x SIMDs", _held, optional=("waves.per_simd",), whole=True),
     Derivation(

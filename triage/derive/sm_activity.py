@@ -10,7 +10,7 @@ from triage.capture.arrays import Floats, Masks, Names, Values
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
-from triage.ground.stalls import STALLS
+from triage.ground.stalls import MIN_REASONS, STALLS
 
 if TYPE_CHECKING:
     from triage.derive import View
@@ -61,14 +61,15 @@ def _share(reason: str) -> Derivation:
 def _per_issue(view: View) -> Values:
     """Warp latency in cycles per issue, to which the cycles of all reasons add up, busy ones included.
 
-    Where it was not exported, warps over issue rate give it; else the sum of the reasons, too low where some are missing.
+    Where it was not exported, warps over issue rate give it; else the sum of several reasons, too low where some are missing.
     """
 
     def latency() -> Values:
         stated = first(view["warp.cycles_per_issue"], view["warp.cycles_per_executed"])
         by_rate = over(view["warp.active_per_scheduler"], view["sm.issue_per_active"])
         listed = [r for r in STALLS if is_column(view[f"stall_cycles.{r}"])]
-        issuing = float(BUSY[0] not in listed)  # the cycle that issues is always there
+        # the cycle that issues is always there; of a reason or two, what a warp does for the rest of its time is unknown
+        issuing = float(BUSY[0] not in listed) if len(listed) >= MIN_REASONS else np.nan
         return first(stated, by_rate, _total(view, "stall_cycles") + issuing)
 
     return view.once("warp_latency", latency)

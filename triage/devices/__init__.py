@@ -234,9 +234,11 @@ def is_family(text: str) -> bool:
     return text.strip().casefold().replace(" ", "") in families()
 
 
-def of_size(vendor: Vendor, sm_count: int) -> tuple[Device, ...]:
-    """Products of a vendor with this many SMs, compute units or Xe cores."""
-    return tuple(d for d in listing() if d.vendor == vendor and d.sm_count == sm_count)
+def of_size(vendor: Vendor, sm_count: int, memory_gib: int = 0) -> tuple[Device, ...]:
+    """Products of a vendor with this many SMs, compute units or Xe cores; of several those whose name has that memory size, if any."""
+    found = [(sizes, d) for _, sizes, d in _index() if d.vendor == vendor and d.sm_count == sm_count]
+    sized = [(sizes, d) for sizes, d in found if f"{memory_gib}gb" in sizes]
+    return tuple(d for _, d in sized or found)
 
 
 def listing() -> tuple[Device, ...]:

@@ -37,8 +37,8 @@ def settle(
     names = _by_name(capture) if roots else {}
     for metric, found in (_names(trace, peaks) if roots and trace else {}).items():
         names[metric] = found or names.get(metric, frozenset())
-    about = [rule for cause, rule in roots.items() if not index.verdict[cause]]
-    for rule in sorted(about, key=lambda rule: bool(index.is_suspect[rule])):
+    about = {rule: -float(whole.rows[c].likely[0]) for c, rule in roots.items() if not index.verdict[c]}
+    for rule in sorted(about, key=lambda rule: (bool(index.is_suspect[rule]), about[rule])):
         mine = frozenset[str]().union(*(names.get(m, ()) for m in book.rules[rule].needs))
         if mine:
             claimed = np.isin(kernels, sorted(mine))

@@ -12,7 +12,8 @@ from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.firings import Firings
-from triage.diagnosis.root_causes import CauseIndex, CauseTable, Leaders
+from triage.diagnosis.root_causes import CauseIndex, Causes, CauseTable, Leaders
+from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.ground.phrasing import first_of, plural
 from triage.ground.units import show
 from triage.inference.engine import Engine
@@ -40,7 +41,7 @@ class Part:
     limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
     before any cut. wholes: the whole capture (-1) and markers, for frame rules.
     view: of all workloads; known: the causes on them, kept where they are few. fired: rules that fired anywhere.
-    claims: cause of the whole capture -> the workloads whose time it is about.
+    claims: cause of the whole capture -> the workloads whose time it is about, the cause that saves most first.
     """
 
     capture: Capture
@@ -70,6 +71,16 @@ class Part:
     def placed(self, w: int) -> int:
         """The root among the causes of scope `frame` on a marker, -1 for none."""
         return self.wholes[w].root if w >= 0 and w in self.wholes else -1
+
+    @property
+    def roots(self) -> Causes:
+        """Root cause per workload; else that of the marker as a whole, or of the capture that its time is part of; -1 for none."""
+        out = self.leaders.cause.copy()
+        for w in (w for w in self.wholes if w >= 0 and out[w] < 0):
+            out[w] = self.placed(w)
+        for cause, mine in reversed(self.claims.items()):
+            out[mine & (self.leaders.cause < 0) & np.isin(self.verdict, (FIX, SUSPECT))] = cause
+        return out
 
     @property
     def judged(self) -> Masks:

@@ -366,12 +366,12 @@ def _role(capture: Capture, row: int) -> pass_order.Role | None:
 
 
 def _fences(capture: Capture, fences: Fences, order: Indices) -> str:
-    """`, “SSAO” started after “GBuffer” and wait for it before “Lighting”`."""
+    """`, starting “SSAO” after “GBuffer” and waiting for it before “Lighting”`."""
     if fences.after < 0 and fences.before < 0:
         return ""
     begun = f"after “{capture.names[order[fences.after]]}”" if fences.after >= 0 else "first"
-    end = f" and wait for it before “{capture.names[order[fences.before]]}”" if fences.before >= 0 else ""
-    return f", “{capture.names[order[fences.moved]]}” started {begun}{end}"
+    end = f" and waiting for it before “{capture.names[order[fences.before]]}”" if fences.before >= 0 else ""
+    return f", starting “{capture.names[order[fences.moved]]}” {begun}{end}"
 
 
 def _passage(capture: Capture, row: int, time: float, unit: str) -> str:

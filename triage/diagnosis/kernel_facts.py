@@ -13,6 +13,7 @@ import numpy as np
 from triage.capture.arrays import Facts, Floats
 from triage.capture.capture import Capture
 from triage.ground.kernel_names import kernel
+from triage.ground.kernel_owners import owner_of
 from triage.ground.phrasing import plural
 from triage.ground.units import show
 
@@ -28,6 +29,15 @@ _PASS_RE = re.compile(
 LAYOUT_RE = re.compile(
     r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_readWrite", re.IGNORECASE
 )
+# no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`
+FP32_RE = re.compile(
+    r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32"
+    # cuDNN's engines name their types as template arguments
+    r"|(?:winograd\w{0,40}|(?:wgrad|dgrad)\w{0,40}engine|convolve\w{0,20})<float[,>])",
+    re.IGNORECASE | re.DOTALL,
+)
+# kernels of libraries for sm_80 and newer, whose matrix units take TF32; those of sm_70 and 75 also run on GPUs without any
+_AMPERE_RE = re.compile(r"ampere_|sm(?:[89]\d|1\d\d)(?!\d)|cutlass_[89]\d_|\bnvjet_")
 _HOPPER_RE = re.compile(r"sm90_|\bnvjet_")  # kernels of libraries for sm_90 and newer
 # Shah et al., FlashAttention-3: 1.5 to 2.0 times the speed of FlashAttention-2 on H100
 FASTER, FASTEST = 1.5, 2.0
@@ -61,11 +71,13 @@ def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
 
 def tests(capture: Capture) -> dict[str, Callable[[str], object]]:
     """Metric -> what a kernel's name passes whose time it is a share of."""
-    arch = capture.device.arch if capture.device else ""
+    device, arch = capture.device, capture.device.arch if capture.device else ""
+    fast = device.peaks.fp16_tensor_tflops if device else any(_AMPERE_RE.search(str(n)) for n in capture.names)
     hopper = arch == "sm_90" or (not arch and any(_HOPPER_RE.search(str(n)) for n in capture.names))
     return {
         "operators.elementwise": _is_pass,
         "operators.layout": LAYOUT_RE.search,
+        "operators.fp32": _is_fp32 if fast else _never,
         "operators.attention_excess": _FLASH_2_RE.search if hopper else _never,
     }
 
@@ -73,6 +85,11 @@ def tests(capture: Capture) -> dict[str, Callable[[str], object]]:
 def _is_pass(name: str) -> bool:
     """True for PyTorch's elementwise, normalising and copying kernels, which read and write whole tensors."""
     return _PASS_RE.search(name) is not None and "FillFunctor" not in name
+
+
+def _is_fp32(name: str) -> bool:
+    """True for a library's products in FP32; what the author of another kernel would change is not known."""
+    return FP32_RE.search(name) is not None and owner_of(name) is not None
 
 
 def _never(_name: str) -> bool:

@@ -15,7 +15,7 @@ from triage.capture.trace_nouns import FROM_DEVICE, KERNEL, PASSES, TO_DEVICE, O
 from triage.derive.work_model import GOOD_PRODUCT
 from triage.devices import Peaks
 from triage.diagnosis.attention_by_hand import written_out
-from triage.diagnosis.kernel_facts import LAYOUT_RE
+from triage.diagnosis.kernel_facts import FP32_RE, LAYOUT_RE
 from triage.diagnosis.operator_roofs import (
     PRODUCTS,
     bytes_share,
@@ -50,13 +50,6 @@ LOW_INTENSITY_FP32 = 10.0
 NEAR_RIDGE = 4
 # NVIDIA, CUDA C++ Best Practices Guide: effective over theoretical bandwidth; copies of measured pairs reach 0.8 to 0.9
 GOOD_BYTES, SLOW_BYTES = 0.8, 0.6
-# no kernel of a narrower type, which may name FP32 for its sums: `bmm_E4m3_E2m1_Fp32`
-_FP32_RE = re.compile(
-    r"^(?!.*(?:e[2-5]m[0-3]|bf16|fp16|fp8|tf32)).*(?:sgemm|scudnn|ffma|(?:^|_)fp32(?:_|$)|f32f32_f32f32"
-    # cuDNN's engines name their types as template arguments
-    r"|(?:winograd\w{0,40}|(?:wgrad|dgrad)\w{0,40}engine|convolve\w{0,20})<float[,>])",
-    re.IGNORECASE | re.DOTALL,
-)
 # CUTLASS names its kernels by the elements that one load takes
 _NARROW_RE = re.compile(r"tensorop\w{0,200}_align[12](?!\d)")
 # heuristic: a tenth of the time where no rate of an aligned product is known
@@ -151,7 +144,7 @@ def fp32_kernels(trace: Trace, peaks: Peaks | None) -> frozenset[str]:
     if peaks is not None and peaks.fp16_tensor_tflops is None:
         return frozenset()
     waiting = {k for o in trace.operators if _memory_bound(o) for k in o.kernels}
-    return frozenset(n for n in trace.names if n not in waiting and _FP32_RE.search(n))
+    return frozenset(n for n in trace.names if n not in waiting and FP32_RE.search(n))
 
 
 def layout_kernels(trace: Trace) -> frozenset[str]:

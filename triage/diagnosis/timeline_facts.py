@@ -206,12 +206,13 @@ def _shares(
 
 
 def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:
-    """`device 0: 3.1 ms of 9.2 ms`; of several `5.1 ms of 18.4 ms: device 0 3.1 ms, device 1 2 ms`."""
+    """`3.1 ms of 9.2 ms`; of several devices `3.1 ms of 18.4 ms, device 0`, `5.1 ms of 18.4 ms: device 0 3.1 ms, device 1 2 ms`."""
     times = {d.key: of(d) for d in devices if of(d) > 0}
     if not times:
         return "none on any device"
     span = show(float(sum(d.span_ns for d in devices)), "ns")
+    whole = f"{show(sum(times.values()), 'ns')} of {span}"
     if len(times) == 1:
-        return "".join(f"device {key}: {show(ns, 'ns')} of {span}" for key, ns in times.items())
+        return whole if len(devices) == 1 else f"{whole}, device {next(iter(times))}"
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
-    return f"{show(sum(times.values()), 'ns')} of {span}: {first_of(shown, 4)}"
+    return f"{whole}: {first_of(shown, 4)}"

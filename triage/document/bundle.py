@@ -207,14 +207,11 @@ class Bundle:
 
 
 def column(works: Sequence[WorkloadEntry], name: str) -> list[Any]:
-    """One field of all workloads as a column: of a finished document, or of one whose entries are not made yet.
-
-    `led`, which is no field: True if a root cause leads it.
-    """
+    """One field of all workloads as a column: of a finished document, or of one whose entries are not made yet."""
     if isinstance(works, Workloads):
         return works.field(name)
     entries: Sequence[Entry] = works
-    return [bool(w["chain"]) if name == "led" else w[name] for w in entries]
+    return [w[name] for w in entries]
 
 
 def whole_capture(name: str, duration_ns: float | None) -> WorkloadEntry:

@@ -71,7 +71,8 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     total, saved = doc["frame"]["duration_ns"] or 1.0, doc["frame"]["recoverable_ns"] or 0.0
     first = found[0]
     # of several devices the time and its share are of all of them together, as is the time before
-    many = " of it" if len(doc["frame"]["timeline"] or ()) > 1 else ""
+    count = len(doc["frame"]["timeline"] or ())
+    many = " of it" if count > 1 else ""
     share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
     if is_first_once(first):
         once = show(first["alone_ns"] or 0.0, "ns")
@@ -85,7 +86,8 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
         place = f" in {where}" if where else ""
         return f"{text}. ~{share} recoverable in the rest: {lower_first(first['title'])}{place}."
     begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
-    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}."
+    each = f", {show(first['saved_ns'] / count, 'ns')} per device" if count > 1 and first["saved_ns"] else ""
+    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}{each}."
 
 
 def _longest_at_limit(doc: Result) -> str:
@@ -147,7 +149,7 @@ def _span(doc: Result, item: str) -> str:
         busy += f" ({percent(exposed)} exposed communication)"
     over = f"{show(t['span_ns'], 'ns')} span, {busy}"
     if count > 1:
-        over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time}"
+        over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time} in all"
     # idle time without a cause in the program: no item below covers it
     unknown = "perhaps work from before the record" if _is_earlier(t) else "idle (reason not in the capture)"
     reasons = {"unknown": unknown, "profiler": GAP_WORDS["profiler"].name}
@@ -177,7 +179,7 @@ def _busy(t: TimelineEntry) -> str:
     shares = [(key, percent(d["busy_ns"] / length(d) if length(d) else 0)) for key, d in t["devices"].items()]
     if len(shares) > MAX_DEVICES:
         return ""
-    return ", ".join(f"device {key} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
+    return ", ".join(f"{key} {'busy ' if not i else ''}{share}" for i, (key, share) in enumerate(shares))
 
 
 def _place(c: TodoItem) -> str:

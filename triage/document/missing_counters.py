@@ -114,14 +114,14 @@ def _tool(command: str) -> str:
     return found[1] if found else ""
 
 
-# `ncu --metrics a,b --csv ...`: what stands before the metrics, the metrics, what stands behind them
-_ASKS = re.compile(r"(.*--metrics )(\S+)(| .*)")
+# `ncu --metrics a,b --csv ...`, or a menu path: what stands before the metrics, the metrics, what stands behind them
+_ASKS = re.compile(r"(.*--metrics |add to .+: )(\S+(?:, \S+)*)(| .*)")
 _COLUMNS = re.compile(r"(add columns: )(.+)()")
 
 
 def _merged_command(before: str, asks: list[str]) -> str:
     """A command with its metrics, or the columns that most checks wait for and how many more there are."""
     if not _COLUMNS.fullmatch(before + "x"):
-        return before + ",".join(asks)
+        return before + ("," if before.endswith("--metrics ") else ", ").join(asks)
     more = f" + {len(asks) - METRICS_PER_COMMAND} more (triage list metrics)" if len(asks) > METRICS_PER_COMMAND else ""
     return before + ", ".join(asks[:METRICS_PER_COMMAND]) + more

@@ -34,7 +34,7 @@ class DeviceGap(GapEntry):
 
 
 class TimelineEntry(TypedDict):
-    """A trace at a glance; length_ns: from the first start to the last end of any device; busy: share of it, of all devices."""
+    """A trace at a glance; devices: by the names that reports give them; length_ns: from the first start to the last end of any device; busy: share of it, of all devices."""
 
     span_ns: int
     busy_ns: int
@@ -53,14 +53,23 @@ def length(d: DeviceEntry) -> int:
     return d["before_ns"] + d["span_ns"] + d["after_ns"]
 
 
+def device_names(frame: FrameEntry) -> dict[str, str]:
+    """What reports call each device: `device 0`, of a job `rank 3`, of several captures `capture 2 device 0`."""
+    keys, ranks = list(frame["timeline"] or ()), [f"rank {r['rank']}" for r in frame["ranks"] or ()]
+    if len({*ranks}) == len(ranks) == len({key.partition(":")[0] for key in keys}) == len(keys):
+        return dict(zip(keys, ranks, strict=True))
+    return {key: f"capture {key.replace(':', ' device ')}" if ":" in key else f"device {key}" for key in keys}
+
+
 def timeline(frame: FrameEntry, shown: Collection[str | None] = ()) -> TimelineEntry | None:
     """A trace at a glance: span, busy and idle time of all devices, idle time by cause, the longest gaps.
 
     shown: commands that the report has already shown, which no kernel repeats.
     """
-    devices = frame["timeline"]
-    if not devices:
+    if not frame["timeline"]:
         return None
+    names = device_names(frame)
+    devices = {names[key]: d for key, d in frame["timeline"].items()}
     blamed: Counter[str] = Counter()
     for d in devices.values():
         blamed.update({g["cause"]: g["blamed_ns"] for g in d["gaps"]} or {"unknown": d["idle_ns"]})

@@ -21,13 +21,14 @@ from triage.rulebook.rule import Rule
 class Causes:
     """Causes and their effects on the workloads with findings. outcomes: one per part, of the shown workloads.
 
-    place: per part, the position of each of these workloads in its cause table.
+    roots: of `Part`. place: per part, the position of each of these workloads in its cause table.
     """
 
     def __init__(self, d: Diagnosis, outcomes: Sequence[Outcomes], places: Iterable[tuple[int, int]]) -> None:
         """places: (part, workload) of the listed findings and of the worst workloads of the to-do items."""
         self.d, self.names = d, d.cause_index.names
         self.code = {name: i for i, name in enumerate(self.names)}
+        self.roots = [part.roots for part in d.parts]
         self.place: list[dict[int, int]] = []
         self._among: list[Outcomes] = []
         wanted = set(places)
@@ -88,12 +89,9 @@ class Causes:
 
     def chain(self, part: int, w: int) -> list[str]:
         """Cause ids of a workload, its root first; consequences only where a finding is listed."""
-        leader = int(self.d.parts[part].leaders.cause[w])
-        if leader < 0:
-            leader = self.d.parts[part].placed(w)
+        leader = int(self.roots[part][w])
+        if w not in self.place[part] or self.d.parts[part].leaders.cause[w] < 0:
             return [self.names[leader]] if leader >= 0 else []
-        if w not in self.place[part]:
-            return [self.names[leader]]
         return [self.names[c] for c in self._known(part).chain(leader, self.place[part][w])]
 
 

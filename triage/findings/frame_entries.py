@@ -171,10 +171,12 @@ def _deciding(d: Diagnosis, outcomes: Sequence[Outcomes]) -> str | None:
 
 
 def _at_once(outcomes: Sequence[Outcomes]) -> str | None:
-    """One command for all blind spots, None where there is one step only, several captures, or a tool without commands."""
-    if len(outcomes) != 1 or outcomes[0].capture.collect is None:
+    """One command for all blind spots, None where there is one step only, several tools or GPUs, or a tool without commands."""
+    first, *others = [o.capture for o in outcomes]
+    alike = all(c.input.dialect == first.input.dialect and c.device == first.device for c in others)
+    if not alike or first.collect is None:
         return None
-    spots = [s for s in outcomes[0].blind_spots if s.collect]
+    spots = [s for o in outcomes for s in o.blind_spots if s.collect]
     if len({s.collect for s in spots}) < 2:
         return None
     return outcomes[0].collect(sorted({m for s in spots for m in s.missing}))

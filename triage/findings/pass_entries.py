@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from triage.capture.arrays import Floats, Indices, Masks
+from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
@@ -98,10 +98,11 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
     moved = None if read is None or written is None else read + written
     saved = part.leaders.likely[rows] * own[rows]
     lead, total, won = _lead(part.leaders.cause[rows], saved), c.frame_ns, float(saved.sum())
+    more = len(distinct(part.leaders.cause[rows][saved > 0])) - 1
     root = -1 if p.rest else part.placed(p.marker)
     if root >= 0:  # a cause of the pass itself, where it saves more than those of its ranges
         whole = float(part.wholes[p.marker].causes.rows[root].likely[0]) * total
-        lead, won = (root, whole) if whole >= won else (lead, won)
+        lead, won, more = (root, whole, 0) if whole >= won else (lead, won, more)
     cause = d.cause_index.names[lead] if lead >= 0 else None
     return {
         "capture": c.input.path,
@@ -111,7 +112,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "ranges": len(rows),
         "calls": number(float(c.calls[leaf].sum()), 3),
         "duration_ns": number(p.time_ns, 3),
-        "share": number(p.time_ns / total) if total > 0 else None,
+        "share": number(p.time_ns / d.frame_ns) if total > 0 else None,
         "draws": _known(counts["draws"], 3),
         "dispatches": _known(counts["dispatches"], 3),
         "primitives_in": _known(counts["primitives_in"], 3),
@@ -133,7 +134,9 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "thrown_away": _known(account.thrown, 4),
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": cause,
-        "title": None if cause is None else localize(d.book.cause(cause).title),
+        "title": None
+        if cause is None
+        else localize(d.book.cause(cause).title) + (f" + {more} more" if more > 0 else ""),
         "saved_ns": number(won, 1),
     }
 

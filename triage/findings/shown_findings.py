@@ -216,7 +216,7 @@ class _Maker:
         likely = float(f.likely[k])
         if rule.gain is None or likely != likely:
             return None
-        saved, frame = float(f.saved[k]), self.part.capture.frame_ns
+        saved, frame = float(f.saved[k]), self.d.frame_ns
         known = saved == saved
         of_own = self._part_of_frame(int(f.workload[k]))
         return {

@@ -36,10 +36,10 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
     from triage.diagnosis.claimed_kernels import unclaimed
 
     out: list[KernelEntry] = []
-    for part in parts:
-        trace = part.capture.table.trace
-        if trace is None or part.capture.timeline is None:
-            continue
+    found = [(p, p.capture.table.trace) for p in parts if p.capture.timeline]
+    traces = [(part, trace, targets(trace)) for part, trace in found if trace is not None]
+    whole = sum(mine[0].ns / mine[0].share for _, _, mine in traces if mine)  # of all kernels, listed or not
+    for part, trace, mine in traces:
         dark = unclaimed(part.verdict, part.capture, part.leaders, part.claims)
         out += [
             {
@@ -48,13 +48,13 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
                 "function": t.function or None,
                 "launches": t.launches,
                 "total_ns": t.ns,
-                "share": number(t.share),
+                "share": number(t.ns / whole),
                 "skip": t.skip,
                 "profile": trace.command(t.function, t.skip)
                 if trace.command and t.skip is not None and t.name in dark
                 else None,
             }
-            for t in targets(trace)
+            for t in mine
         ]
     return sorted(out, key=lambda k: -k["total_ns"])
 
@@ -62,12 +62,10 @@ def kernels(parts: Sequence[Part]) -> list[KernelEntry] | None:
 def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
     """Operators of all traces by total time, and those whose work an export states; None where none names any."""
     out: list[OperatorEntry] = []
+    busy = sum(map(_busy_ns, parts))
     for part in parts:
         trace = part.capture.table.trace if part.capture.timeline is not None else None
         peaks = part.capture.device.peaks if part.capture.device else None
-        times = part.capture.table.columns.get("gpu.time")
-        whole = float(np.nansum(times.values)) if times is not None else 0.0
-        busy = sum(d.busy_ns for d in part.capture.timeline.devices) if part.capture.timeline else whole
         out += [
             {
                 "capture": part.capture.input.path,
@@ -90,6 +88,14 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
             for o in (trace.operators if trace else part.capture.table.operators)
         ]
     return sorted(out, key=lambda o: -o["total_ns"]) or None
+
+
+def _busy_ns(part: Part) -> float:
+    """Time in which devices worked; of a table the sum of its times."""
+    if part.capture.timeline is not None:
+        return sum(d.busy_ns for d in part.capture.timeline.devices)
+    times = part.capture.table.columns.get("gpu.time")
+    return float(np.nansum(times.values)) if times is not None else 0.0
 
 
 def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:

@@ -70,7 +70,8 @@ class Columns:
         self.paths: list[str] = c.paths[rows].tolist()  # levels joined with SEP
         self.name = list(map(str, c.names[rows].tolist()))
         self.causes = causes.names
-        self.leader = d.parts[p].leaders.cause[rows]
+        self.leader = causes.roots[p][rows]
+        self._own_leader = d.parts[p].leaders.cause[rows]
         self.verdict_class = [VERDICT_CLASSES[code] for code in d.parts[p].verdict[rows].tolist()]
         self.judged: list[bool] = d.parts[p].judged[rows].tolist()
 
@@ -103,15 +104,15 @@ class Columns:
 
     @cached_property
     def shares(self) -> Floats:
-        """Self time as a share of the capture's; NaN without times."""
-        total = self._capture.frame_ns
+        """Self time as a share of that of all captures; NaN without times."""
+        total = self._d.frame_ns
         return self.own / (total if total > 0 else np.nan)
 
     @cached_property
     def saved(self) -> Floats:
         """Saving of the root cause in ns; NaN without one. What a marker fulfils as a whole saves of the time below it."""
         part = self._d.parts[self._p]
-        out = np.where(self.leader >= 0, part.leaders.likely[self.rows] * self.own, np.nan)
+        out = np.where(self._own_leader >= 0, part.leaders.likely[self.rows] * self.own, np.nan)
         for item in (i for i in self._d.items if i.whole and i.alone_ns > 0):
             for w in (w for p, w in item.workloads if p == self._p and w >= 0 and part.leaders.cause[w] < 0):
                 alone = part.wholes[w].causes.rows[item.cause].likely[0] * self._capture.frame_ns
@@ -136,12 +137,6 @@ class Columns:
     def chain_of(self, i: int) -> list[str]:
         """`chain` of one workload."""
         return self._causes.chain(self._p, int(self.rows[i]))
-
-    @cached_property
-    def led(self) -> list[bool]:
-        """True where a workload has a root cause."""
-        out: list[bool] = (self.leader >= 0).tolist()
-        return out
 
     @cached_property
     def listed(self) -> list[int]:
@@ -176,7 +171,7 @@ class Columns:
         out = []
         workloads = zip(self.rows.tolist(), self.limiter.tolist(), self._o.units_measured.tolist(), strict=True)
         for i, (w, limiter, measured) in enumerate(workloads):
-            lead, top = int(self.leader[i]), self._best.get((self._p, w))
+            lead, top = int(self._own_leader[i]), self._best.get((self._p, w))
             key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "", measured)
             if key not in made:
                 made[key] = verdict_text(limiter, lower_first(localize(key[1])), measured=measured)

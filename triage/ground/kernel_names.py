@@ -71,7 +71,7 @@ def kernel(name: str) -> str:
         return f"{_last(_last(_without_parameters(around), ' '), '::')} lambda"
     cut = token.find("<")
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
-    inner = _arguments(arguments)
+    inner = _arguments(arguments, base == "kentry")
     return f"{base}<{inner}>" if inner else base or name
 
 
@@ -138,8 +138,8 @@ def _outside(text: str, separator: str) -> list[str]:
     return parts
 
 
-def _arguments(text: str) -> str:
-    """The first two template arguments, without namespaces and their own arguments."""
+def _arguments(text: str, entered: bool) -> str:
+    """The first two template arguments, without namespaces and their own arguments; entered: without numbers before the kernel."""
     depth, parts, current = 0, [], ""
     for c in text:
         depth += (c == "<") - (c == ">")
@@ -151,5 +151,5 @@ def _arguments(text: str) -> str:
         elif depth == 1:
             current += c
     clean = [_last(p.strip(), "::").strip() for p in [*parts, current]]
-    named = [p for p in clean if p]
+    named = [p for p in clean if p and not (entered and p.isdigit())]
     return ", ".join(named[:2]) + (", …" if len(named) > 2 else "")

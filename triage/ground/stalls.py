@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+MIN_REASONS = 4  # of fewer stall reasons the sum is unknown
 STALLS: dict[str, str] = {
     "long_scoreboard": "waiting for data from L1/TEX: local, global, surface or texture memory",
     "short_scoreboard": "waiting for the memory input/output queue: shared memory, special math, dynamic branches",

@@ -92,7 +92,7 @@ def _head(b: Bundle) -> Iterator[str]:
     for text in (timeline_phrases.steps(frame["steps"], frame["duration_ns"]), timeline_phrases.ranks(frame["ranks"])):
         if text:
             yield text
-    yield from timeline(frame["timeline"] or {})
+    yield from timeline(frame)
     yield from operators(frame["operators"] or ())
     yield from (f"note: {clean(note)}" for note in frame["notes"])
     yield from (f"note: {clean(q['message'])}" for q in b.quality[:4] if q["message"] not in frame["notes"])
@@ -117,10 +117,9 @@ def _whole(b: Bundle) -> Iterator[str]:
             yield f"\n== whole capture, {head}"
         for i in mine:
             saved = phrases.item_saving(i)
-            yield (
-                f"{i['rank']}. {i['cause']} ({i['rule']}, {i['confidence']} confidence), saves ~{saved}, "
-                f"{phrases.range_(i['low_ns'], i['bound_ns'])}: {clean(i['message'])}"
-            )
+            within = f", {phrases.range_(i['low_ns'], i['bound_ns'])}" if i["saved_ns"] else ""
+            sure_of = f"({i['rule']}, {i['confidence']} confidence)"
+            yield f"{i['rank']}. {i['cause']} {sure_of}, saves ~{saved}{within}: {clean(i['message'])}"
 
 
 def _order(b: Bundle, findings: dict[str, list[FindingEntry]]) -> list[int]:
@@ -155,11 +154,11 @@ def _fitting(lines: Sequence[str]) -> str:
 
 def _name(w: WorkloadEntry) -> str:
     calls = f" x{w['calls']:g}" if (w["calls"] or 1) > 1 else ""
-    time = (
-        f"{phrases.time(w['self_ns'])} ({percent(w['share'] or 0.0)})"
-        if w["self_ns"] is not None
-        else "time not measured"
-    )
+    time = f"{phrases.time(w['self_ns'])} ({percent(w['share'] or 0.0)})"
+    if w["self_ns"] is None:
+        time = "time not measured"
+    elif not w["self_ns"]:
+        time = f"{phrases.time(w['duration_ns'])} with what it holds"
     return f"{short(clean(w['name']), MAX_NAME)}{calls}: {time}"
 
 
@@ -200,11 +199,11 @@ class _Workload:
             yield f"{word}: {self.root} ({f['rule']}, {f['confidence']} confidence), {_saving(f['gain'])}"
             yield f"  {clean(f['message'])}"
             yield f"  by {self.evidence(f, 4)}"
+        elif self.root and self.w["saved_ns"] is None and self.w["verdict_class"] in ("fix", "suspect"):
+            yield f"{word}: {self.root}, an item of the whole capture"
         elif self.root:  # of many workloads only the largest findings are listed
             saves = f", saves ~{phrases.time(self.w['saved_ns'])}" if self.w["saved_ns"] else ""
             yield f"{word}: {self.root}{saves}; evidence: triage explain {self.w['id']} --on FILE"
-        elif self.w["verdict_class"] in ("fix", "suspect"):
-            yield "cause: an item of the whole capture"
         else:
             yield "cause: none shown"
         if self.item and (self.item["kernel_owner"] or "own") != "own":
@@ -280,7 +279,7 @@ class _Workload:
 
     def missing(self) -> Iterator[str]:
         """What was not measured, and the causes that therefore were not tested."""
-        if self.weighed["lacking"] and not self.root:
+        if self.weighed["lacking"] and not (self.root and self.found):
             yield f"not measured, so silence means nothing: {', '.join(self.weighed['lacking'])}"
         if untested := self.weighed["open"]:
             yield "not tested: " + "; ".join(

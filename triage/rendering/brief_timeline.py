@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from triage.document.entries import FrameEntry
+from triage.document.timeline_summary import device_names
 from triage.document.trace_entries import DeviceEntry, OperatorEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases, timeline_phrases
 from triage.rendering.escape import clean
+from triage.rendering.operator_table import of_roof
 
 MAX_DEVICES = 4
 MAX_OPERATORS = 5  # the longest
 
 
-def timeline(devices: Mapping[str, DeviceEntry]) -> Iterator[str]:
+def timeline(frame: FrameEntry) -> Iterator[str]:
     """Lines per device."""
-    for name, d in list(devices.items())[:MAX_DEVICES]:
-        yield f"device {clean(name)} {clean(d['name'] or '')}: {_time(d)}"
+    devices, names = frame["timeline"] or {}, device_names(frame)
+    for key, d in list(devices.items())[:MAX_DEVICES]:
+        yield f"{clean(names[key])} {clean(d['name'] or '')}: {_time(d)}"
         yield f"  {_work(d)}"
     if len(devices) > MAX_DEVICES:
         yield f"({len(devices) - MAX_DEVICES} more devices)"
@@ -27,7 +31,7 @@ def timeline(devices: Mapping[str, DeviceEntry]) -> Iterator[str]:
 def operators(entries: Sequence[OperatorEntry]) -> Iterator[str]:
     """A line per operator: calls, time, rate over the roof."""
     for o in sorted(entries, key=lambda o: -o["total_ns"])[:MAX_OPERATORS]:
-        roof = f", ~{percent(o['roof_share'])} of its roof" if o["roof_share"] is not None else ""
+        roof = f", ~{of_roof(o)}" if o["roof_share"] is not None else ""
         words = " ".join(x for x in (o["op"], o["dims"], o["type"]) if x)
         share = f" ({percent(o['share'])})" if o["share"] is not None else ""
         yield f"operator {clean(words)} x{o['calls']:,}: {phrases.time(o['total_ns'])}{share}{roof}"

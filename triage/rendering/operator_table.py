@@ -15,6 +15,7 @@ from triage.rendering.text_table import TextTable
 DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
 MAX_OPERATORS = 200  # that the page lists
 MAX_NARROW = 64  # rows of a product: heuristic, a batch of tokens being decoded
+MIN_COVER = 0.9  # of the busy time: heuristic, what operators leave out is small
 NARROW = 72  # columns of a terminal below which the FLOP rate is left out
 _SHORT = {
     "BFloat16": "BF16",
@@ -32,12 +33,20 @@ def dims(o: OperatorEntry) -> str:
     return "×".join(map(str, sizes[o["B"] == 1 :])) if o["kind"] == "matmul" and o["K"] else o["dims"]
 
 
-def rate(o: OperatorEntry) -> str:
-    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other."""
+def rate(o: OperatorEntry, over: float = 1.0) -> str:
+    """Work of all calls over their time: least bytes of elementwise operators and narrow products, FLOPs of any other.
+
+    over: share of the roof, for the roof itself.
+    """
     work_per_byte = o["flops"] / o["bytes"] if o["flops"] and o["bytes"] else LOW_INTENSITY
     narrow = 0 < (o["M"] or 0) <= MAX_NARROW and work_per_byte < LOW_INTENSITY  # its bytes set the pace
     unit, work = ("byte/s", o["bytes"]) if o["kind"] == "elementwise" or narrow else ("flop/s", o["flops"])
-    return show(work * o["calls"] / (o["total_ns"] * 1e-9), unit) if work and o["total_ns"] else ""
+    return show(work * o["calls"] / (o["total_ns"] * 1e-9) / over, unit) if work and o["total_ns"] else ""
+
+
+def of_roof(o: OperatorEntry) -> str:
+    """`62 % of 66.9 TFLOP/s`: the share of what the device allows its FLOPs and least bytes; "" where that is not known."""
+    return f"{percent(o['roof_share'])} of {rate(o, o['roof_share'])}" if o["roof_share"] else ""
 
 
 _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
@@ -48,7 +57,7 @@ _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
     (HEADS.time, True, lambda o: phrases.time(o["total_ns"])),
     (HEADS.busy_share, True, lambda o: percent(o["share"])),
     ("Rate", True, rate),
-    ("Of roof", True, lambda o: percent(o["roof_share"]) if o["roof_share"] else ""),
+    ("Of roof", True, of_roof),
 )
 _FIXED = ("Operator", "Calls", HEADS.time)
 
@@ -56,13 +65,19 @@ _FIXED = ("Operator", "Calls", HEADS.time)
 def _merged(operators: Sequence[OperatorEntry]) -> list[OperatorEntry]:
     """Operators of several captures, equal ones as one; the longest says how near the roof it is."""
     out: dict[tuple[str, str, str], OperatorEntry] = {}
-    many = len({o["capture"] for o in operators})
     for o in operators:
         first = out.setdefault((o["op"], o["dims"], o["type"]), {**o, "calls": 0, "total_ns": 0, "share": 0.0})
         first["calls"] += o["calls"]
         first["total_ns"] += o["total_ns"]
-        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0) / many
+        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0)
     return sorted(out.values(), key=lambda o: -o["total_ns"])
+
+
+def cover(operators: Sequence[OperatorEntry] | None) -> str:
+    """How much of the busy time the operators started; "" where it is most."""
+    share = sum(o["share"] or 0.0 for o in _merged(operators or ()))
+    text = f"Operators started {percent(share)} of busy time; graphs, earlier launches or other libraries the rest."
+    return text if 0 < share < MIN_COVER else ""
 
 
 def operator_table(
@@ -73,7 +88,9 @@ def operator_table(
         return None
     operators = _merged(operators)
     shown = operators[:most]
-    left_out = ("Rate", HEADS.busy_share) if wide and wide < NARROW else (HEADS.busy_share,) if wide else ()
+    left_out = ("Of roof", HEADS.busy_share) if wide and wide < NARROW else (HEADS.busy_share,) if wide else ()
+    if wide and any(map(of_roof, shown)):  # room for one of both
+        left_out = ("Rate", *left_out)
     columns = [
         (title, right, cell)
         for title, right, cell in _COLUMNS

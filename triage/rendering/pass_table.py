@@ -38,6 +38,12 @@ def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}" if value < 100 else count(round(value))
 
 
+def _per_primitive(p: PassEntry) -> str:
+    """Pixels per primitive; "" for triangles that cover the screen, at most two a draw."""
+    primitives = p["primitives_in"] or p["primitives"] or 0.0
+    return "" if p["draws"] and primitives <= 2 * p["draws"] else _ratio(p["pixels_per_primitive"])
+
+
 def _moved(p: PassEntry) -> str:
     read, written = p["read_bytes"], p["written_bytes"]
     if read is None or written is None:
@@ -77,7 +83,7 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Primitives out", True, lambda p: _drawn(p, p["primitives"])),
     ("Pixels", True, lambda p: _drawn(p, p["pixels"] if p["pixels"] is not None else p["pixel_invocations"])),
     ("Layers", True, _layers),
-    ("Px/prim", True, lambda p: _ratio(p["pixels_per_primitive"])),
+    ("Px/prim", True, _per_primitive),
     ("Bytes moved", True, _moved),
     ("Read:write", True, _read_share),
     ("Bytes/px", True, _per_pixel),

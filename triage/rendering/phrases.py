@@ -80,7 +80,9 @@ def shares(c: TodoItem) -> str:
 
 
 def limiters(s: Summary, most: int = 9) -> str:
-    """`ROP 25 %, latency 23 %`."""
+    """`ROP 25 %, latency 23 %`; "" where none is known."""
+    if all(x["limiter_class"] == "unknown" for x in s["limiters"]):
+        return ""
     known = [f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
@@ -288,9 +290,9 @@ def tail(path: str) -> str:
 
 
 def sol(w: WorkloadEntry, most: int = 3) -> str:
-    """`TEX 43 %, SM 39 %`: the top units."""
-    units = [(localize(s["unit"]), s["pct"] or 0.0) for s in w["sol"][:most]]
-    return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else f'{x:.0f}'} %" for u, x in units) or "not measured"
+    """`TEX 43 %, SM 39 %`: the top units; 86.5 becomes 87 as on the page, which knows tenths."""
+    units = [(localize(s["unit"]), float(f"{s['pct'] or 0.0:.1f}")) for s in w["sol"][:most]]
+    return ", ".join(f"{u} {'<1' if 0 < x < MIN_WHOLE else int(x + 0.5)} %" for u, x in units) or "not measured"
 
 
 def path(w: WorkloadEntry | LimitReading, long: int = 80) -> str:

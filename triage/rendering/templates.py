@@ -40,7 +40,7 @@ from triage.rendering.advice_labels import advised
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import AS_DATA
-from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MAX_TEXT, Sandbox
 from triage.rendering.template_files import Below
@@ -185,6 +185,7 @@ class Phrases:
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
     root_cause = staticmethod(verdict_phrases.root_cause)
+    operator_cover = staticmethod(cover)
     unjudged = staticmethod(verdict_phrases.unjudged)
     dark = staticmethod(verdict_phrases.dark)
     shares = staticmethod(phrases.shares)

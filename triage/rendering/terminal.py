@@ -25,7 +25,7 @@ from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
-from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, operator_table
+from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
 from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of
@@ -235,17 +235,16 @@ class _Page:
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
             work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
-            self.say(f"device {key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
+            self.say(f"{key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
-            self.say(
-                "idle by reason: " + ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"]), indent=2
-            )
+            reasons = ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"])
+            self.say(f"idle by reason: {reasons}", indent=2)
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = clean(g["call"] or "")
             call = f" after {call}" if call and g["cause"] == "host" else f" ({call})" if call else ""
             self.say(
-                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, device {g['device']}: "
+                f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {g['device']}: "
                 f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
                 "bright_black",
                 2,
@@ -304,10 +303,9 @@ class _Page:
                 phrases.back(m),
             )
         self.console.print(table)
-        rest = self.doc["frame"]["workloads"] - len(rows)
-        if rest > 0:
+        if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
             why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
-            self.say(f"{plural(rest, f'more {voice().item}')}: {why}", "bright_black")
+            self.say(f"{rest:,} more: {why}", "bright_black")
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
@@ -330,12 +328,13 @@ class _Page:
 
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
-        t = operator_table(
-            self.doc["frame"]["operators"], wide=self.wide, most=MAX_OPERATORS if self.full else DEFAULT_OPERATORS
-        )
+        found, most = self.doc["frame"]["operators"], MAX_OPERATORS if self.full else DEFAULT_OPERATORS
+        t = operator_table(found, wide=self.wide, most=most)
         if t is None:
             return
         self.title(HEADS.operators)
+        if text := cover(found):
+            self.say(text)
         self.console.print(table_of(t, self.wide, 1))
         if t.more:
             self.say(f"{plural(t.more, 'shorter operator')}: {'JSON' if self.full else '--full'}", "bright_black")

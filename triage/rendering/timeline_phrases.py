@@ -58,10 +58,10 @@ def steps(entries: Sequence[StepEntry] | None, span_ns: float | None = None) -> 
         parts = ", ".join(f"{len(ns):,} {batch} (median {time(median(ns))})" for batch, ns in each.items())
         return f"{len(entries):,} steps on the device: {parts}, slowest {clean(worst['name'])} {time(worst['ns'])}"
     if len(entries) <= MAX_EACH:
-        times = ", ".join(time(e["ns"]) for e in entries)
-        several = len({e["capture"] for e in entries}) > 1
-        first = "of several captures" if several else f"{clean(entries[0]['name'])} from its first work on"
-        return f"{len(entries):,} steps on the device, {first}: {times}"
+        first, *rest = [time(e["ns"]) for e in entries]
+        if len({e["capture"] for e in entries}) == 1:
+            first += f" ({clean(entries[0]['name'])}, from its first work on)"
+        return f"{len(entries):,} steps on the device: {', '.join([first, *rest])}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
     usual = median(e["ns"] for e in later)
     slowest = f"slowest{' of these' * (worst in later)} {clean(worst['name'])} {time(worst['ns'])}"

@@ -18,7 +18,7 @@ from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
 from triage.rendering.phrases import and_more, number, time
 
-_BY_TIMES = "no cause in times alone"  # of work without counters that would decide
+_BY_TIMES = "times alone show no cause"  # of work without counters that would decide
 
 
 def verdict(name: str) -> str:
@@ -63,10 +63,10 @@ def _busiest(top: UnitEntry, names: Sequence[str]) -> str:
         return f"{name}no measured unit above {number(top['pct'], '%')} of peak, and no check tells why"
     known, of_dram = f"{name}{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
-        return f"{known}: only fewer bytes help; how many it needs is unknown"
+        return f"{known}: only fewer bytes help; {needed(top)} unknown"
     if of_dram >= HIGH:
-        return f"{known}, of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached; how many bytes it needs is unknown"
-    return f"{known}; whether it needs that work is unknown"
+        known += f", of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached"
+    return f"{known}; {needed(top)} unknown"
 
 
 def pressed(top: UnitEntry | None) -> bool:
@@ -75,16 +75,19 @@ def pressed(top: UnitEntry | None) -> bool:
 
 
 def dark(u: UndiagnosedEntry, command: bool = True) -> str:
-    """Reasons of undiagnosed time: `Shadow map + 1 more: ... not collected. 117 µs outside all markers: ...`."""
+    """Reasons of undiagnosed time: `31 markers, the longest Foliage: TEX at 66 % of peak; ... 117 µs outside all markers: ...`."""
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        names = ", ".join(dict.fromkeys(short(n, 40) for n in u["names"])) + and_more(u["count"] - len(u["names"]))
+        shown = dict.fromkeys(short(n, 40) for n in u["names"])
+        names = ", ".join(shown) + and_more(u["count"] - len(shown))
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = "deciding counters not collected" if u["collect"] else _BY_TIMES
+        why = f": {'deciding counters not collected' if u['collect'] else _BY_TIMES}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
-            why = _busiest(u["top"], u["names"])
-        sentences.append(f"{names}{ns}: {why}.")
+            several = u["count"] > 1
+            names = plural(u["count"], voice().item) if several else names
+            why = f"{', the longest' if several else ':'} {_busiest(u['top'], u['names'])}"
+        sentences.append(f"{names}{ns}{why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"
         sentences.append(f"{where} all {voice().item}s: unmarked work or idle GPU.")
@@ -97,7 +100,9 @@ def stated_needs(u: UndiagnosedEntry | None) -> str:
     if u is None or not pressed(u["top"]) or voice().item != "kernel":
         return ""
     name = f"*{re.split('[<( ]', kernel(u['names'][0]))[0]}*" if u["names"] else "NAME"
-    return f"To decide, state its bytes per launch: --needs {shlex.quote(f'{short(name, 60)}=BYTES')} (or FLOP)."
+    work, other = ("FLOP", "bytes") if u["top"] and u["top"]["unit"] == "SM" else ("bytes", "FLOP")
+    stated = shlex.quote(f"{short(name, 60)}={work.upper()}")
+    return f"To decide, state its {work} per launch: --needs {stated} (or {other})."
 
 
 def undiagnosed(dark: UndiagnosedEntry) -> str:

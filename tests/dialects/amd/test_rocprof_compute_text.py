@@ -53,3 +53,22 @@ def test_panels_without_a_share_are_refused_with_the_next_step(tmp_path: Path) -
     )
     with pytest.raises(NotTriageable, match="1 panels"):
         read(path, "rocprof-compute-text")
+
+
+def test_wavefront_runtime_is_the_time_and_the_parts_of_a_waves_life(tmp_path: Path) -> None:
+    rows = (
+        ("Kernel Time (Nanosec)", 5000),
+        ("Wave Cycles", 8000),
+        ("Dependency Wait Cycles", 6000),
+        ("Issue Wait Cycles", 1000),
+    )
+    drawn = "".join(
+        f"│ 7.2.{i} │ {name} │ {value} │ {value} │ {value} │ Cycles │\n" for i, (name, value) in enumerate(rows)
+    )
+    path = tmp_path / "waves.txt"
+    path.write_text(
+        f"7.2 Wavefront Runtime Stats\n╒═╕\n│ Metric_ID │ Metric │ Avg │ Min │ Max │ Unit │\n╞═╡\n{drawn}╘═╛\n"
+    )
+    columns = read(path, "rocprof-compute-text").columns
+    assert columns["gpu.time"].values[0] == 5000
+    assert columns["waves.dependency_wait"].values[0] == 0.75 and columns["waves.issue_wait"].values[0] == 0.125

@@ -197,6 +197,37 @@ def test_reports_of_malioc_with_loops_and_older_fields() -> None:
     assert "malioc" in refusal('{"producer": {"name": "Mali Offline Compiler"}, "shaders": []}')
 
 
+def test_shaders_of_malioc_in_json() -> None:
+    cycles = {"bound_pipelines": ["arith_fma"], "cycle_count": [1.40625, 0.8125, 0.25]}
+    variant = {
+        "name": "Binning",
+        "performance": {
+            "pipelines": ["arith_fma", "arith_sfu", "texture"],
+            "total_cycles": cycles,
+            "longest_path_cycles": None,
+        },
+        "properties": [
+            {"name": n, "value": v}
+            for n, v in (("work_registers_used", 48), ("thread_occupancy", 50), ("stack_spill_bytes", 32))
+        ],
+    }
+    shader = {
+        "hardware": {"core": "Mali-G78", "revision": "r1p1"},
+        "shader": {"api": "Vulkan", "type": "Vertex"},
+        "variants": [variant],
+    }
+    report = {"producer": {"name": "Mali Offline Compiler"}, "shaders": [shader]}
+    table = read(json.dumps(report))
+    assert table.device == "Mali-G78 r1p1" and table.names.tolist() == ["Vulkan Vertex, binning"]
+    assert table.columns["launch.registers"].values[0] == 48 and table.columns["occupancy.theoretical"].values[0] == 0.5
+    assert (
+        "FMA-bound: 1.40625 cycles on the whole code, next special functions with 0.8125; 32 bytes"
+        in table.quality[0].message
+    )
+    del shader["hardware"]
+    assert "damaged" in refusal(json.dumps(report))
+
+
 def test_series_of_adreno_are_aggregates() -> None:
     table = read(SAMPLES / "adreno-series" / "realtime.csv")
     assert list(table.names) == ["org.example.game"]

@@ -69,6 +69,15 @@ def test_stalls_are_shares_of_the_resident_warps() -> None:
     assert [q for q in table.quality if q.check == "stalls-unavailable"]
 
 
+def test_stalls_of_few_reasons_are_shares_of_the_slots_in_use() -> None:
+    counters = (f"tpc__warps_active_shader_{stage}_realtime{P}" for stage in ("ps", "cs"))
+    sampled = (f"GPUTrace.PCSampler.tpc__warps_issue_stalled_{r}{P}" for r in ("wait", "barrier"))
+    table = read(
+        regimes("a\t40\t0\t10\t5", "b\t12\t0\t10\t5", header="\t".join(["flattened_event_name", *counters, *sampled]))
+    )
+    assert table.columns["stall.wait"].values.tolist() == pytest.approx([0.25, 2 / 3])
+
+
 def test_occupancy_and_activity_follow_from_warp_slots() -> None:
     table = read(DEMO)
     row = by_name(table, "Coarse AO")

@@ -540,3 +540,32 @@ def test_a_name_of_half_a_character_is_read_and_reported(tmp_path: Path) -> None
     (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [kernel, CALL]}), "utf-8")
     ended = run("diagnose", str(tmp_path / "t.json"), "-f", "json")
     assert ended.returncode == 0 and "kernel" in ended.stdout
+
+
+@pytest.mark.parametrize(("gib", "named"), [(192, "MI300X"), (256, "MI325X"), (64, "")])
+def test_memory_tells_apart_what_cores_do_not(gib: int, named: str) -> None:
+    properties = [{"id": 0, "name": "", "numSms": 304, "totalGlobalMem": (gib << 30) - (16 << 20)}]
+    table = _read([KERNEL, CALL], hip_runtime_version=70051831, deviceProperties=properties)
+    (text,) = (q.message for q in table.quality if q.check == "unnamed-gpu")
+    assert table.device == named
+    assert (f"memory it is {named};" if named else "it is MI300X or MI325X") in text
+
+
+def test_collectives_have_the_name_of_their_operator() -> None:
+    rows = [
+        _row("cpu_op", "c10d::allreduce_", 5, 12, **{"Input Dims": [[[96]], []], "Input type": ["TensorList", ""]}),
+        _row("cpu_op", "record_param_comms", 8, 8, **{"Input Dims": [[96]], "Input type": ["float"]}),
+        CALL,
+        {**KERNEL, "name": "ncclDevKernel_AllReduce"},
+    ]
+    trace = _read(rows).trace
+    assert trace is not None and [(o.name, o.kind, o.dims) for o in trace.operators] == [
+        ("c10d::allreduce_", "collective", "96")
+    ]
+
+
+@pytest.mark.parametrize(("gap_us", "remarked"), [(99.0, True), (101.0, False)])
+def test_a_step_that_begins_on_the_host_is_longer_than_its_span(gap_us: float, remarked: bool) -> None:
+    rows = [_row("user_annotation", "ProfilerStep#6", 0, 9000), {**CALL, "ts": 5000}]
+    rows.append({**KERNEL, "ts": 5005 + gap_us, "dur": 3000})
+    assert ("lead-in" in {q.check for q in _read(rows).quality}) == remarked

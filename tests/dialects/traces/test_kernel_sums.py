@@ -79,3 +79,11 @@ def test_layers_of_tensorrt() -> None:
     table = read(SAMPLES / "trtexec-profile" / "profile.json")
     assert values(table)["gpu.time"] == pytest.approx([4e4, 3e5, 1.6e5])
     assert any("mean times of 120 inferences" in n for n in table.notes)
+
+
+@pytest.mark.parametrize(("host", "remarked"), [("30.000ms", True), ("29.990ms", False)])
+def test_a_host_that_takes_many_times_as_long_is_a_remark(host: str, remarked: bool) -> None:
+    remarks = [q.message for q in read(TABLE.replace("100.000ms", host)).quality if q.check == "host-time"]
+    assert bool(remarks) == remarked
+    slow = TABLE.replace("100.000ms", "30.000ms").replace("1.200ms", "16.000ms")
+    assert any("aten::mm 16.000ms in 100 calls" in q.message for q in read(slow).quality)

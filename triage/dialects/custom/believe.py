@@ -22,13 +22,13 @@ from triage.dialects.custom.say import Header
 from triage.dialects.tables import unit_inference
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
+from triage.ground.stalls import MIN_REASONS
 from triage.ground.units import show
 
 TOLERANCE = 0.02  # of the larger: two figures that tools rounded in their own way
 PERCENT = 0.01
 MAX_PERCENT = 110.0  # what passes of a profiler that ran one after another may add up to
 MAX_NAMED_PERCENT = 1_000.0  # no rounding and no passes reach it; hundreds do occur (RenderDoc's hit rates)
-MIN_REASONS = 4  # of fewer stall reasons the sum is unknown
 ALL_REASONS = 8  # of so many stall reasons the sum is close to all
 MAX_WARPS = 64  # of any NVIDIA SM (compute capability 3.0 to 8.0, 9.0 and 10.0)
 ABOVE_THEORY = 0.05  # by what rounding may lift an achieved occupancy above the theoretical one

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.ground.errors import BadCapture, NotTriageable
+from triage.dialects.tables import whole_json
+from triage.ground.errors import BadCapture
 
 NAME = "malioc"
 SIGN = ("mali offline compiler",)
@@ -32,6 +34,12 @@ _OCCUPANCY_RE = re.compile(r"^(\d{1,4})(?: \((\d{1,3})% used at (\d{1,3})% occup
 _BYTES_RE = re.compile(r"(\d{1,9}) bytes?")
 _UNITS = {"A": "arithmetic", "FMA": "FMA", "CVT": "conversion", "SFU": "special functions", "LS": "load/store", "V": "varying", "T": "texture"}  # fmt: skip
 
+# the same in JSON
+_PIPES = {"arith_total": "A", "arithmetic": "A", "arith_fma": "FMA", "arith_cvt": "CVT", "arith_sfu": "SFU", "load_store": "LS", "varying": "V", "texture": "T"}  # fmt: skip
+_PATHS = {"Total instruction": "total_cycles", "Longest path": "longest_path_cycles"}
+_PROPERTIES = {"work_registers_used": "launch.registers", "stack_size": "launch.scratch", "stack_spill_bytes": "spill"}
+MAX_BYTES = 16 << 20
+
 
 def recognise(source: Source) -> Match | None:
     """The tool's name, and cycles or an error of it."""
@@ -40,12 +48,8 @@ def recognise(source: Source) -> Match | None:
 
 
 def read(source: Source, options: Options) -> Table:
-    """One row per shader variant; raises NotTriageable for JSON and for a report without cycles."""
-    if source.head_text.lstrip().startswith("{"):
-        raise NotTriageable(
-            f"{source.path}: JSON of the Mali Offline Compiler (malioc), not read", "run it with --format text"
-        )
-    rows, lines, hardware = _scan(source)
+    """One row per shader variant; raises BadCapture for a report without cycles."""
+    rows, lines, hardware = (_parse if source.head_text.lstrip().startswith("{") else _scan)(source)
     if not rows:
         raise BadCapture(
             f"{source.path}: Mali Offline Compiler (malioc) report without cycles", "check its errors, compile again"
@@ -98,6 +102,30 @@ def _scan(source: Source) -> tuple[list[dict[str, str]], list[int], str]:
                 lines.append(number)
                 own["name"] = kind if variant in ("", "Main") else f"{kind}, {variant.lower()}"
     return rows, lines, hardware
+
+
+def _parse(source: Source) -> tuple[list[dict[str, str]], list[int], str]:
+    """As _scan, of a report in JSON (`--format json`)."""
+    whole = whole_json.loads(source, MAX_BYTES, "malioc", "compile again")
+    try:
+        rows = [_variant(s["shader"], v) for s in whole["shaders"] for v in s["variants"]]
+        gpus = [f"{s['hardware']['core']} {s['hardware']['revision']}" for s in whole["shaders"]]
+    except (KeyError, TypeError, AttributeError) as e:
+        raise BadCapture(f"{source.path}: damaged JSON of malioc ({e!r})", "compile again") from e
+    return rows, [1] * len(rows), gpus[0] if gpus else ""
+
+
+def _variant(shader: dict[str, Any], variant: dict[str, Any]) -> dict[str, str]:
+    kind, name, cycles = f"{shader['api']} {shader['type']}", variant["name"], variant["performance"]
+    row = {"name": kind if name == "Main" else f"{kind}, {name.lower()}"}
+    row["pipes"] = " ".join(_PIPES.get(p, p) for p in cycles["pipelines"])
+    for path, key in _PATHS.items():  # null for a path of unknown length
+        row[path] = " ".join(f"{c:g}" for c in (cycles[key] or {}).get("cycle_count", ()))
+    stated = {p["name"]: p["value"] for p in variant["properties"]}
+    row |= {field: str(stated[key]) for key, field in _PROPERTIES.items() if key in stated}
+    if "thread_occupancy" in stated:  # per cent
+        row["occupancy.theoretical"] = str(stated["thread_occupancy"] / 100)
+    return row
 
 
 def _field(name: str, text: str) -> dict[str, str]:

@@ -170,8 +170,11 @@ def _stalls(table: Table) -> None:
     total = np.nansum(stack, axis=0)
     # a resident warp always has a reason, at least `selected`: a sum of 0 means no samples
     dead = ~(total > 0)
-    every = f"sum of the {len(headers)} stall reasons"
-    table.raw[every] = Column(total, every, formula=f"{headers[0]} + ... + {headers[-1]}")
+    every, formula = f"sum of the {len(headers)} stall reasons", f"{headers[0]} + ... + {headers[-1]}"
+    resident = _get(table, "sm.occupancy_elapsed")
+    if resident is not None:  # slots in use, that of warps in a state that was not exported among them
+        total, formula = np.fmax(total, resident), f"the higher of {formula} and sm.occupancy_elapsed"
+    table.raw[every] = Column(total, every, formula=formula)
     for h in headers:
         share = np.where(dead, np.nan, table.raw[h].values / np.where(dead, 1.0, total))
         add(table, stall_of(h), share, f"this reason / {every}", (h, every))

@@ -285,14 +285,8 @@ def _launch(table: Table, keys: list[str]) -> None:
 
 
 def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
-    """Idle time, memory bandwidth; how many calls sampled rows stand for."""
+    """Memory bandwidth; how many calls sampled rows stand for."""
     c = table.columns
-    # active, stalled and idle add up to one; rounding may take it just below zero
-    if {"eu.active", "eu.stall"} <= set(c) and "eu.idle" not in c:
-        idle = np.maximum(0.0, 1 - c["eu.active"].values - c["eu.stall"].values)
-        c["eu.idle"] = Column(
-            idle, "1 - active - stall", formula="max(0, 1 - eu.active - eu.stall)", inputs=("eu.active", "eu.stall")
-        )
     with np.errstate(all="ignore"):
         moved = ("vram.bytes_read", "vram.bytes_written")
         if all(m in c for m in moved):

@@ -116,37 +116,7 @@ def _by_metric() -> dict[str, list[str]]:
     return table
 
 
-# section labels of the details page that are schema aliases as they stand, section by section
-_LABELS = frozenset(
-    schema.normal(label)
-    for label in (
-        "SM [%]|Compute (SM) [%]|Memory [%]|Compute (SM) Throughput|L1/TEX Cache Throughput|SOL L1/TEX Cache|SOL L2 Cache"
-        "|L2 Cache Throughput|DRAM Throughput|SOL DRAM|Duration|Elapsed Cycles|SM Frequency|DRAM Frequency"
-        "|SM Active Cycles|Theoretical DRAM Bytes Accessible|DRAM Bandwidth"
-        "|Mem Busy|Max Bandwidth|Mem Pipes Busy|L1/TEX Hit Rate|L2 Hit Rate|L2 Compression Success Rate"
-        "|L2 Compression Ratio|Local Memory Spilling Requests|Local Memory Spilling Request Overhead"
-        "|Executed Ipc Active|Executed Ipc Elapsed|Issued Ipc Active|Issue Slots Busy|SM Busy"
-        "|One or More Eligible|Active Warps Per Scheduler|Eligible Warps Per Scheduler|Issued Warp Per Scheduler"
-        "|Warp Cycles Per Issued Instruction|Warp Cycles Per Executed Instruction|Avg. Active Threads Per Warp"
-        "|Avg. Not Predicated Off Threads Per Warp|Executed Instructions|Issued Instructions"
-        "|Branch Efficiency|Branch Instructions|Branch Instructions Ratio|Avg. Divergent Branches"
-        "|Block Size|Grid Size|Threads|Waves Per SM|# SMs|Registers Per Thread|Static Shared Memory Per Block"
-        "|Dynamic Shared Memory Per Block|Driver Shared Memory Per Block|Shared Memory Per Block"
-        "|Shared Memory Configuration Size|Theoretical Occupancy|Theoretical Active Warps per SM|Achieved Occupancy"
-        "|Achieved Active Warps Per SM|Block Limit SM|Block Limit Registers|Block Limit Shared Mem"
-        "|Block Limit Warps|Block Limit Barriers|Average SM Active Cycles|Average L1 Active Cycles"
-        "|Average L2 Active Cycles|Average SMSP Active Cycles|Average DRAM Active Cycles|Total SM Elapsed Cycles"
-        "|Total SMSP Elapsed Cycles|Total L1 Elapsed Cycles|Total L2 Elapsed Cycles|Total DRAM Elapsed Cycles"
-        "|Theoretical Predicated-On FFMA Thread Instructions Executed"
-        "|Theoretical Predicated-On DFMA Thread Instructions Executed"
-        "|Predicated-On FADD Thread Instructions Executed Per Cycle"
-        "|Predicated-On FMUL Thread Instructions Executed Per Cycle"
-        "|Predicated-On FFMA Thread Instructions Executed Per Cycle"
-        "|Predicated-On DADD Thread Instructions Executed Per Cycle"
-        "|Predicated-On DMUL Thread Instructions Executed Per Cycle"
-        "|Predicated-On DFMA Thread Instructions Executed Per Cycle"
-    ).split("|")
-)
+_LABELS = frozenset(schema.normal(label) for (label,) in csv_rows.rows(__file__, "ncu_labels.csv"))
 
 
 # words of counters that only GPUs of some compute capabilities have (times ten) -> the first and the last of these.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,10 +14,11 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_long, ncu_names
 from triage.dialects.nvidia.ncu_file import chatter
+from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "ncu-text"
-SIGN = ("section: ", "==prof==", "==warning==", "==error==")
+SIGN = ("section: ", "==prof==", "==warning==", "==error==", "memory throughput", "dram throughput", "(sm) throughput")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Compute console output (text)"
 CAPTURE = """\
@@ -38,13 +41,9 @@ _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 _CLOSED_UP = re.compile(
     r"^\s{1,8}(?P<name>\S.{0,80}?)(?:\s{2,90}(?P<unit>[A-Za-z%]\S{0,30})|(?P<glued>%|inst))?\s{0,90}(?<![\d.,])(?P<value>\d[\d.,]{0,30})\s{0,90}$"
 )
-# quoted without rules: `    Memory Throughput             26.05 %`
-_QUOTED = re.compile(
-    r"^[ \t]{1,8}(?P<name>[A-Z#]\S.{0,80}?)[ \t]{2,90}(?P<value>\d[\d.,]{0,30})(?:[ \t](?P<unit>%))?\s{0,90}$"
-)
-_QUOTE = re.compile(
-    r"^[ \t]*Section: .+\n[ \t]{1,8}[A-Z#]\S.{0,80}?[ \t]{2,90}\d[\d.,]{0,30}(?: %)?[ \t]{0,90}$", re.MULTILINE
-)
+# a cell of notes: `11.81%`, `143 us`, `2,941,571`
+_FIGURE = re.compile(r"[~≈]?\s?(?P<value>\d[\d.,]{0,30})\s?(?P<unit>[A-Za-z%µ][\w/%]{0,20})?(?: of peak)?")
+MIN_NOTED = 4  # metrics that make a text notes of a profile; fewer are any text about one
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
 names = ncu_names.names
@@ -54,15 +53,18 @@ collect = ncu_names.collect
 def recognise(source: Source) -> Match | None:
     """Section headings of the console output; or only the profiler's own complaints, to be refused by quoting them."""
     head = source.head_text
-    if re.search(r"^[ \t]*Section: ", head, re.MULTILINE) and any(_LAUNCH.match(x) for x in source.head_lines):
+    section = re.search(r"^[ \t]*Section: ", head, re.MULTILINE)
+    if section and any(_LAUNCH.match(x) for x in source.head_lines):
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if _TABLE.search(head):
         return Match(0.7, "sections of ncu's console output without the line that names the kernel")
-    if _QUOTE.search(head):
-        return Match(0.6, "sections quoted from ncu's console output, without rules or the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
-    return None
+    if not section and not any(label in head.lower() for label in SIGN[-3:]):
+        return None
+    noted = len({row["metric"] for row in _notes(head.splitlines()[:400]).rows})
+    enough = noted >= (1 if section else MIN_NOTED)
+    return Match(0.5, f"{noted} metrics of ncu in notes, one a line") if enough else None
 
 
 @dataclass(slots=True)
@@ -79,6 +81,8 @@ def read(source: Source, options: Options) -> Table:
     import pandas as pd
 
     log = _parse(source)
+    if not log.rows:
+        log = _notes(source.lines())
     if not log.rows:
         message = chatter(source)
         if message:
@@ -111,9 +115,10 @@ def read(source: Source, options: Options) -> Table:
 
 def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
     """Name, unit and value of a row; of one that ends before the column of values, as where blanks were lost, by its words."""
-    if not spans:
-        quoted = _QUOTED.match(line)
-        return (quoted["name"], quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
+    if not spans:  # quoted without rules: `Memory Throughput             26.05 %`
+        name, *figures = _noted(line)
+        quoted = _FIGURE.fullmatch(figures[0]) if figures else None
+        return (name, quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
     if len(line.rstrip()) > spans[-2][1]:
         return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
     m = _CLOSED_UP.match(line)
@@ -161,9 +166,83 @@ def _parse(source: Source) -> _Log:
             speaking = -1
         elif speaking >= 0 and line.startswith("    "):
             log.rows[speaking]["rtext"] += " " + line.strip()
-        elif spans or _QUOTED.match(line):
+        else:
             name, unit, value = _cells(line, spans)
             if name and name != "Metric Name" and value:
                 log.rows.append(launch | {"section": section, "metric": name, "unit": unit, "value": value})
                 log.lines.append(number)
+    _join_runs(log)
     return log
+
+
+def _join_runs(log: _Log) -> None:
+    """One launch of those of a kernel that share no metric: the application ran again for the others."""
+    metrics: dict[str, set[str]] = defaultdict(set)
+    launches: dict[tuple[str | None, ...], list[str]] = defaultdict(
+        list
+    )  # by kernel and shape, in the order of the file
+    into: dict[str, str] = {}
+    for row in log.rows:
+        metrics[row["key"]] |= {row.get("metric", "")} - {""}
+    for row in log.rows:
+        key, same = row["key"], launches[tuple(row.get(k) for k in ("kernel", "grid", "block", "cc"))]
+        if key not in into:
+            into[key] = next((k for k in same if metrics[key] and not metrics[k] & metrics[key]), key)
+            metrics[into[key]] |= metrics[key]
+            same += [key] if into[key] == key else []
+        row["key"] = into[key]
+
+
+def _notes(lines: Iterable[str]) -> _Log:
+    """Launches of notes with a metric per line; the columns of a table are launches, a single one has its headings' name.
+
+    The next ones begin where a metric comes again, and below another heading unless columns of the same titles go on.
+    """
+    log = _Log()
+    headings: dict[int, str] = {}  # the last one of each level
+    titles, before = [""], [""]
+    below: tuple[str, ...] = ()  # what the launches are called by
+    seen: set[tuple[str, str]] = set()
+    for number, line in enumerate(lines, 1):
+        cells = _noted(line)
+        figures = {c: m for c, text in enumerate(cells) if (m := _FIGURE.fullmatch(text))}
+        at, unit, metric = _noted_metric(cells, titles, figures)
+        if line.startswith("#"):
+            level = len(line) - len(line.lstrip("#"))
+            headings = {k: v for k, v in headings.items() if k < level} | {level: line.strip("#* \n").replace("`", "")}
+        elif set(line) <= set("|:- \n"):  # the line between the head of a table and its rows
+            titles = before if "-" in line else titles
+        before = cells
+        if not metric:
+            continue
+        columns = [c for c in figures if c > at]
+        called = tuple(titles) if len(columns) > 1 else tuple(headings.values())
+        if (cells[at], metric) in seen or called != below:
+            log.launches, below, seen = log.launches + 1, called, set()
+        seen.add((cells[at], metric))
+        for c in columns:
+            title = " / ".join(headings.values()) if len(columns) == 1 else titles[c] if c < len(titles) else ""
+            title = f"column {title}" if title.isdigit() else title
+            row = {"key": f"{log.launches}.{c}", "kernel": title or _UNNAMED, "section": "", "metric": cells[at]}
+            log.rows.append(row | {"unit": unit or figures[c]["unit"] or "", "value": figures[c]["value"]})
+            log.lines.append(number)
+    return log
+
+
+def _noted_metric(cells: list[str], titles: list[str], figures: Mapping[int, re.Match[str]]) -> tuple[int, str, str]:
+    """Place of the name of the metric of a line, its unit, "" where the figures have theirs, and its id, "" for none."""
+    units = [c for c, title in enumerate(titles[: len(cells)]) if title.lower() in ("unit", "metric unit")]
+    for at in range(max(figures, default=0)):
+        cells[at], unit = wide_table.split_unit(cells[at])
+        unit = unit or "".join(cells[c] for c in units)
+        first = next(m for c, m in figures.items() if c > at)
+        if at not in figures and (metric := ncu_names.metric(cells[at], unit or first["unit"] or "")):
+            return at, unit, metric
+    return -1, "", ""
+
+
+def _noted(line: str) -> list[str]:
+    """Cells of a line of notes: of a table drawn with bars, else what blanks, a tab or a colon set apart."""
+    bare = line.strip().lstrip("> ").removeprefix("- ")
+    cells = bare.strip("|").split("|") if bare.startswith("|") else re.split(r"\s{2,90}|\t|: ", bare[:400])
+    return [c.strip(" *`") for c in cells]

@@ -61,6 +61,7 @@ MAX_BUSY = 0.9  # heuristic: of the span
 CLOSED_NS = 2  # ns: no GPU starts a kernel so soon after the last
 SEVERAL = 2  # steps; one alone is no steady state
 MAX_FITTING = 3  # products named for a GPU without a name
+GIB, MAX_MEMORY = 1 << 30, 1 << 44  # bytes
 MIN_CLOSED = 0.5  # of a graph's operations: heuristic
 _PRODUCTS = {
     "launch.grid_size": ("grid x", "grid y", "grid z"),
@@ -120,7 +121,7 @@ def read(source: Source, options: Options) -> Table:
     moved = (operations.kind == COPY) | (operations.kind == SET)
     table.kinds = np.array(["compute", "copy"], dtype=object)[moved.astype(np.int64)]  # each word once
     named = [name for _, name in devices if name]
-    table.device, table.arch = (named[0] if named else ""), arch
+    table.device, table.arch = (named[0] if named else _by_memory(table, rows.head)), arch
     named_by = "PaddlePaddle" if paddle else _writer(source, columns)
     writer = "Intel's unitrace (whole microseconds)" if intel else named_by
     _say(table, rows, columns, devices, writer, options.device)
@@ -270,7 +271,10 @@ def _say(
         listed = ", ".join(f"{key} ({name})" if name else key for key, name in devices[:8])
         table.notes.append(f"work on {len(devices)} devices: {listed}; the first one's limits are used")
     if not any(name for _, name in devices) and not device:
-        table.quality.append(Quality("unnamed-gpu", f"trace names no GPU, so no roofs are known: {_fitting(table)}"))
+        text = f"so no roofs are known: {_fitting(table)}"
+        if table.device:
+            text = f"by its cores and memory it is {table.device}; if not, name it with --device"
+        table.quality.append(Quality("unnamed-gpu", f"trace names no GPU, {text}"))
     if columns.categories["python_function"]:
         text = "recorded with Python stacks, which slow the host down: check host findings once with with_stack=False"
         table.quality.append(Quality("python-stacks", text))
@@ -285,11 +289,13 @@ def _say(
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
     first, end = int(ops.start.min()), int(ops.end.max())
-    begun = int(trace.framework[0][0]) if trace.framework else first
-    # a device that never waits worked on what the host had submitted before
+    begun = min(kineto.first_mark(columns), int(trace.framework[0][0]) if trace.framework else first)
+    # a device that never waits worked on what the host had submitted before, unless its first work did not wait for that
     idle = int((ops.end - ops.start).sum()) < MAX_BUSY * (end - first)
-    if idle and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
-        text = f"the host works {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
+    call = int(ops.call[int(ops.start.argmin())])
+    prompt = call >= 0 and first - int(trace.calls.end[call]) <= GRACE_NS
+    if (idle or prompt) and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
+        text = f"the host takes {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
         table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)
@@ -303,12 +309,26 @@ def _say(
             table.quality.append(Quality("closed-gaps", text))
 
 
-def _fitting(table: Table) -> str:
-    """`it has the 304 CUs of MI300X and MI325X, name it with --device`: products that may have recorded a trace."""
+def _cores(table: Table) -> int:
+    """SMs, compute units or Xe-cores of the devices, 0 where they differ or are not known."""
     column = table.columns.get("device.sm_count")
     counts = set() if column is None else set(column.values[np.isfinite(column.values)].tolist())
-    vendor = table.tells["vendor"]
-    count = int(counts.pop()) if len(counts) == 1 else 0
+    return int(counts.pop()) if len(counts) == 1 else 0
+
+
+def _by_memory(table: Table, head: kineto.Row) -> str:
+    """The product with the cores of a trace's devices and with their memory, which tells it from others; "" without one."""
+    given = head.get("deviceProperties")
+    sizes = {d.get("totalGlobalMem") for d in given if type(d) is dict} if type(given) is list else set()
+    size = sizes.pop() if len(sizes) == 1 else None
+    vendor, cores = table.tells["vendor"], _cores(table)
+    found = of_size(vendor, cores, round(size / GIB)) if type(size) is int and 0 < size < MAX_MEMORY else ()  # type: ignore[arg-type]
+    return found[0].name if len(found) == 1 < len(of_size(vendor, cores)) else ""  # type: ignore[arg-type]
+
+
+def _fitting(table: Table) -> str:
+    """`by its 304 CUs it is MI300X or MI325X; confirm with --device MI300X`: products that may have recorded a trace."""
+    vendor, count = table.tells["vendor"], _cores(table)
     found = of_size(vendor, count)  # type: ignore[arg-type]
     if not 0 < len(found) <= MAX_FITTING:
         return "name it with --device"

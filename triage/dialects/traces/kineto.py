@@ -320,6 +320,13 @@ def enter_ranges(columns: Columns, trace: Trace) -> None:
         )
 
 
+def first_mark(columns: Columns) -> int:
+    """When the first step begins on the host, far in the future without one."""
+    words, cell = list(columns.names), columns.ranges.column
+    marks = [i for i, name in enumerate(cell(4).tolist()) if marked_steps.is_mark(words[name])]
+    return int(nanoseconds(cell(0)[marks], cell(1)[marks])[0].min(initial=np.iinfo(np.int64).max))
+
+
 def shapes(columns: Columns) -> dict[str, Floats]:
     """Launch shapes of the work, NaN where a row says none; only those that the file has."""
     table = np.array([[_number(value) for value in shape] for shape in columns.shapes]).reshape(-1, len(SHAPE))

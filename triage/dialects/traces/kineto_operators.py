@@ -47,8 +47,11 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     early = np.flatnonzero(call < 0)
     rows = np.flatnonzero(call >= 0)
     mine = call[rows]
-    inside = innermost(start, end, thread, calls.thread[mine], calls.start[mine], calls.end[mine])
-    rows, inside = rows[inside >= 0], inside[inside >= 0]
+    # what PyTorch notes of a collective inside its operator starts no work of its own
+    noted = np.array([name == "record_param_comms" for name, _ in columns.signatures], dtype=bool)
+    own = np.flatnonzero(~noted[columns.operators.column(4)])
+    inside = innermost(start[own], end[own], thread[own], calls.thread[mine], calls.start[mine], calls.end[mine])
+    rows, inside = rows[inside >= 0], own[inside[inside >= 0]]
     made = [operator_work.work(*s) for s in columns.signatures]
     # signatures that differ in what does not matter here are one operator
     groups: dict[tuple[str, Work], int] = {}

@@ -34,7 +34,7 @@ _KINDS = (
     ("embedding", r"embedding|index_select|gather\b"),
     ("optimizer", r"_foreach_|_fused_adam|_fused_sgd|Optimizer"),
     ("copy", r"::(?:copy_|_to_copy|contiguous|clone|cat|stack|to|fill_|zero_)\b"),
-    ("collective", r"c10d|nccl|record_param_comms|all_reduce|allreduce|all_gather|reduce_scatter"),
+    ("collective", r"c10d|nccl|all_reduce|allreduce|all_gather|reduce_scatter"),
     ("reduction", r"::(?:sum|mean|max|min|amax|amin|argmax|var|std|prod|cumsum|topk|sort)\b"),
     ("elementwise", r"::(?:add|sub|mul|div|pow|sqrt|rsqrt|exp|log|neg|abs|sigmoid|tanh|relu|gelu|silu|clamp(?:_min)?|threshold_backward|where|cos|sin|masked_fill|hardtanh|addcmul|addcdiv|lerp|eq|ne|lt|gt|le|ge|bitwise_\w+|logical_\w+|reciprocal|dropout|native_dropout)_?\b"),
 )  # fmt: skip
@@ -63,7 +63,7 @@ def work(name: str, arguments: dict[str, Any]) -> Work:
     kind = next((kind for kind, pattern in _KIND_RES if pattern.search(name)), "other")
     tensors = _tensors(arguments)
     if not tensors:
-        parts = _tensors(_listed(arguments)) if kind == "copy" else []
+        parts = _tensors(_listed(arguments)) if kind in ("copy", "collective") else []
         return Work(kind, dims=_shown(parts), elements=sum(math.prod(dims) for dims, _ in parts))
     shown = _shown(tensors)
     size, largest = max(((math.prod(dims), type_) for dims, type_ in tensors), key=lambda t: t[0])

@@ -31,8 +31,12 @@ _DASHES_RE = re.compile(r"\s*-{3,}(?:  ?-{3,})+\s*")
 _SELF_RE = re.compile(r"Self (?!CPU\b)(\w+)")
 _SHARE_RE = re.compile(r"Self (?!CPU\b)(\w+) %")
 _TOTAL_RE = re.compile(r"^[ \t]{0,40}Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
+_CPU_TOTAL_RE = re.compile(r"^[ \t]{0,40}Self CPU time total: *(\S+)", re.MULTILINE)
 _STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
 MIN_SHARE = 1.0  # percent of a row, printed with two decimals, from which the total is computed
+MIN_HOST = (
+    3.0  # heuristic: a step has two threads, forward and backward, and the host's waits for the GPU count as its time
+)
 SHOWN = 0.98  # of the stated total: below it, rows are missing
 
 
@@ -79,6 +83,7 @@ def read(source: Source, options: Options) -> Table:
     if any(is_cut(k.name) or k.name.endswith("..") for k in found):
         table.notes.append("names are cut: print with max_name_column_width=200")
     _say_missing(table, source, kept[0][1], own)
+    _say_host(table, source, printed)
     table.unmapped = [h for h in printed.rows[0][1] if h not in ("Name", own, calls)]
     table.collect = _collect
     table.collectable = frozenset()
@@ -137,6 +142,22 @@ def _say_missing(table: Table, source: Source, first: Mapping[str, str], own: st
     if "gpu.time" in table.columns and (shown := float(table.columns["gpu.time"].values.sum())) < SHOWN * stated:
         text = f"the rows hold {shown / stated:.0%} of the {units.show(stated, 'ns')} that the table states: print all with row_limit=-1"
         table.remark("rows-missing", text)
+
+
+def _say_host(table: Table, source: Source, printed: _Printed) -> None:
+    """Remark where the host takes many times as long as the GPU works, with the row that takes most of it."""
+    host, device = (
+        max((_ns(m) for m in pattern.findall(source.head_text)), default=0.0) for pattern in (_CPU_TOTAL_RE, _TOTAL_RE)
+    )
+    if not device or host < MIN_HOST * device:
+        return
+    rows = [row for _, row in printed.rows if "Synchronize" not in row["Name"]] or [printed.rows[0][1]]
+    longest = max(rows, key=lambda row: _ns(row.get("Self CPU", "")))
+    text = f"the host takes {units.show(host, 'ns')}, the GPU works {units.show(device, 'ns')} of it at most"
+    if 2 * _ns(taken := longest.get("Self CPU", "")) > host:
+        text += f": {longest['Name']} {taken} in {longest.get('# of Calls', '')} calls, which may compile or load"
+    text += "; warm up and print again, or record the trace"
+    table.remark("host-time", text)
 
 
 def names() -> Mapping[str, list[str]]:

@@ -29,7 +29,7 @@ class Cause(NamedTuple):
 
 
 def cause(doc: Comparison, verdict: str) -> str:
-    """`84 % of it idle time (host code, copy calls), 18 % of it communication`; "" where nothing changed, or nothing tells."""
+    """`idle time 84 % of the change (host code, copy calls), communication 18 %`; "" where nothing changed, or nothing tells."""
     if verdict not in (FASTER, SLOWER):
         return ""
     before, after = ends(doc)
@@ -41,8 +41,8 @@ def cause(doc: Comparison, verdict: str) -> str:
     if doc["work"]["unequal"] and not unequal_work(doc):
         return ""  # nothing says how much of it is of as much work
     parts = [c for c in causes(doc) if c.adds_ns / whole >= MIN_CAUSE_SHARE]
-    named = [f"{percent(c.adds_ns / whole)} of it {c.name}{f' ({c.of})' if c.of else ''}" for c in parts[:NAMED]]
-    return ", ".join(named)
+    heads = [f"{c.name} {percent(c.adds_ns / whole)}" + " of the change" * (c is parts[0]) for c in parts[:NAMED]]
+    return ", ".join(f"{head} ({c.of})" if c.of else head for head, c in zip(heads, parts, strict=False))
 
 
 def causes(doc: Comparison) -> list[Cause]:
@@ -83,7 +83,11 @@ def _workload(doc: Comparison, whole: float) -> str:
     if doc["totals"]["pairs"] == 1:
         pair = doc["pairs"][0]
         some, word = (pair["new"], "found now") if whole > 0 else (pair["fixed"], "gone")
-        return f"{first_of([lower_first(doc['rules'][r]['title']) for r in some], NAMED)} {word}" if some else ""
+        return (
+            f"{first_of([lower_first(doc['rules'][r]['title']) for r in some], NAMED, sep=' and ')} {word}"
+            if some
+            else ""
+        )
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
     if adds[most] / whole < MIN_CHIEF_SHARE:

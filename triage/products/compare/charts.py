@@ -16,6 +16,8 @@ from triage.rendering.phrases import time
 
 LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> CSS class; others are `unclear`
 
+MIN_CUT = 0.5  # of a waterfall's scale; less is not worth bars that begin elsewhere than at 0
+
 
 def look(verdict: str) -> str:
     """The class of a verdict."""
@@ -44,7 +46,8 @@ def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
     rows = [("before", 0.0, before, ""), *_bars(before, steps), ("after", 0.0, after, "")]
     sums = [before, after, *(s["sum_ns"] for s in steps)]
     # a change of a part in a hundred would be a hair beside the whole: the scale begins where the bars do
-    low = max(0.0, min(sums) - (max(sums) - min(sums)) * 0.5)
+    low = min(sums) - (max(sums) - min(sums)) * 0.5
+    low = low if low > MIN_CUT * max(sums) else 0.0
     span = max(sums) - low or 1.0
     out = []
     names = ["before", *labels(steps, 34), "after"]
@@ -57,8 +60,8 @@ def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
             f'<span title="{escape(short(name, 300))}">{escape(label)}</span>'
             f'<svg width="100%" height="18" aria-hidden="true" focusable="false"><rect class="p-{look or "before"}" {at}/>{hatch}</svg><b>{text}</b>'
         )
-    scale = f"The bars begin at {time(low)}, not at 0." if low else ""
-    return Markup(f'<p class="soft">{scale}</p><div class="waterfall">{"".join(out)}</div>')
+    scale = f'<p class="soft">The bars begin at {time(low)}, not at 0.</p>' if low else ""
+    return Markup(f'{scale}<div class="waterfall">{"".join(out)}</div>')
 
 
 def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float, str]]:

@@ -71,17 +71,18 @@ def _is_noise(doc: Comparison, share: float) -> bool:
 
 
 def kinds(doc: Comparison) -> list[str]:
-    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence; of single runs what is real is so if it repeats.
+    """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence.
 
-    Without what a warning holds word for word, and without what the headline says: the time per unit, the change of one pair.
+    Without what a warning holds word for word, and without what the headline says: the time per unit, the change of one pair,
+    that of single runs.
     """
-    once = "" if doc["frame"]["measured"] else " if it repeats"
     above, out = " ".join(doc["warnings"]), []
     for k in doc["kinds"]:
         new = [e for e in k["evidence"] if (e.partition(": ")[2] or e) not in above]
         if k["kind"] == REAL:
-            new = [e for e in new if not e.startswith("time per ") and doc["totals"]["pairs"] > 1]
-        out += [f"{k['kind']}{once if k['kind'] == REAL else ''}: {'; '.join(new[:EVIDENCE])}"] if new else []
+            several = doc["totals"]["pairs"] > 1 and doc["frame"]["measured"]
+            new = [e for e in new if not e.startswith("time per ") and several]
+        out += [f"{k['kind']}: {'; '.join(new[:EVIDENCE])}"] if new else []
     return out
 
 

@@ -92,7 +92,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched": doc["unmatched"][:shown],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
-        "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70),
+        "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70, _band(doc)),
         "headline": _filled(f"{upper_first(word)}: {headline(doc)}", form) if form == "terminal" else headline(doc),
         "sentences": sentences(doc),
         "verdict": word,
@@ -163,9 +163,13 @@ def _packed(
     }  # fmt: skip
 
 
-def _strip(rows: Sequence[Row], done: Row | None, room: int) -> list[dict[str, str]]:
-    """Rows of two timelines in words, after for as much work as before (done), whose amount is no row. room: characters of a kernel's name."""
+def _strip(rows: Sequence[Row], done: Row | None, room: int, band: float) -> list[dict[str, str]]:
+    """Rows of two timelines in words, after for as much work as before (done), whose amount is no row. room: characters of a kernel's name.
+
+    band: change from which on a kernel is a row.
+    """
     rows = [r for r in rows if not done or r["what"] != done["what"]]
+    rows = [r for r in rows if not r["what"].startswith(KERNEL) or abs((r["ratio"] or 0.0) - 1) >= band]
     kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
     names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"{KERNEL}{n}" for n in distinct(kernels, room)]
     return [_figure(r, name, done) for r, name in zip(rows, names, strict=True)]

@@ -76,10 +76,10 @@ def _compared(
 ) -> Comparison:
     """The comparison in the words of the GPU that all captures come from."""
     parts = [*before.parts, *after.parts]
-    # of 300 rules a few fire on two captures; the others' silence on a workload is no information
-    speak = [
-        i for i in sorted(frozenset().union(*(p.fired for p in parts))) if before.book.rules[i].scope == "workload"
-    ]
+    # of 300 rules a few fire on two captures; the others' silence is no information, and a state is nothing to fix
+    fired = sorted(frozenset().union(*(p.fired for p in parts)))
+    index = before.cause_index
+    speak = [i for i in fired if before.book.rules[i].scope == "workload" and not index.verdict[index.of_rule[i]]]
     launched = launches((before, after))
     sides = fold(before, speak, launched), fold(after, speak, launched)
     pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))

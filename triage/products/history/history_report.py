@@ -88,7 +88,7 @@ def verdict(doc: Gate) -> str:
     counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
     still = [*_since(past[0], "still slower"), *_since(past[1], "faster")]
     before, still = (still, []) if not counts else ([], still)
-    counts = counts or (["no change of its own"] if before else [])
+    counts = counts or (["itself unchanged"] if before else [])
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
     return "; ".join([*before, f"{', '.join(counts) or 'no change'} against {doc['against']}", *still]) + "."
@@ -129,8 +129,8 @@ def _held(doc: Gate) -> str:
     else:
         most = largest if typical == largest else f"{largest} in {noisiest}, {typical} in a typical marker"
     return (
-        f"{counts} Detectable slow-down: {most}; smaller ones may need more builds. By the noise measured, one of this size "
-        f"is missed once in {round(1 / SURE):,} builds, and {round(ALARMS * 100)} build in 100 is a false alarm."
+        f"{counts} Detectable slow-down: {most}; smaller ones may need more builds. "
+        f"Missed: 1 build in {round(1 / SURE):,}; false alarms: {round(ALARMS * 100)} build in 100."
     )
 
 

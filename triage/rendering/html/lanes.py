@@ -46,7 +46,7 @@ def lanes(key: str, d: DeviceEntry, gaps: Sequence[DeviceGap] = (), length_ns: f
         bars = [(shares, f"c-{GAP_WORDS[cause].limiter}", GAP_WORDS[cause].limiter) for cause, shares in idle]
         rows.append(_row(f"idle, 0 to {percent(min(1.0, scale))}", bars, scale))
     rows += _numbers(key, gaps, length_ns)
-    phrase = f"Device {key}: {timeline_phrases.device(d)}"
+    phrase = f"{key.capitalize()}: {timeline_phrases.device(d)}"
     return Markup(f'<div class="lanes" role="img" aria-label="{escape(phrase)}">{"".join(rows)}</div>')
 
 

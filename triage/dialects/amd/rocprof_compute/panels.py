@@ -18,20 +18,22 @@ class Panel:
     """One panel: its title, a row that no other has, and what its rows mean.
 
     rows: name as printed -> (canonical id, factor to its unit from what is printed). inverse: rows of hits whose metric
-    counts the misses.
+    counts the misses. parts: rows whose metric is their share of another row, by its name.
     """
 
     title: str
     only: str
     rows: dict[str, tuple[str, float]] = field(default_factory=dict)
     inverse: frozenset[str] = frozenset()
+    parts: dict[str, str] = field(default_factory=dict)
 
 
 def _panels() -> Iterator[Panel]:
     for (title, only), rows in groupby(csv_rows.rows(__file__, "panels.csv"), key=itemgetter(0, 1)):
         listed = list(rows)
-        named = {name: (metric, float(factor)) for _, _, name, metric, factor, _ in listed}
-        yield Panel(title, only, named, frozenset(row[2] for row in listed if row[5]))
+        named = {row[2]: (row[3], float(row[4])) for row in listed}
+        inverse = frozenset(row[2] for row in listed if row[5])
+        yield Panel(title, only, named, inverse, {row[2]: row[6] for row in listed if row[6]})
 
 
 PERCENT = 0.01

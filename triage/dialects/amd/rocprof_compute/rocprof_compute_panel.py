@@ -21,7 +21,7 @@ from triage.dialects import Match, Options
 from triage.dialects.amd.counters.counter_names import SM_PARTS
 from triage.dialects.amd.rocprof_compute import panels, pmc_perf
 from triage.dialects.tables import wide_table
-from triage.ground import units
+from triage.ground import csv_rows, units
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "rocprof-compute-panel"
@@ -36,57 +36,8 @@ CAPTURE = """\
 all analysed dispatches without times; the workload folder itself (see rocprof-compute) holds every dispatch and is the better input.
 `-k N` restricts the analysis to one kernel.
 """
-# a row that only one panel has -> the panel, to refuse it by name; panels do not say their number
-_PANELS = (
-    ("VGPRs", "7.1 Wavefront Launch Stats"),
-    ("Wave Cycles", "7.2 Wavefront Runtime Stats"),
-    ("Kernel Time", "7.2 Wavefront Runtime Stats"),
-    ("Dispatched Wavefronts", "6.1 Workgroup Manager"),
-    ("IPC", "11.2 Compute Pipeline Stats"),
-    ("LDS Instrs", "12.2 LDS Stats"),
-    ("VALU - Vector", "10.1 Instruction Mix"),
-    ("VALU", "10.1 Instruction Mix"),
-    ("INT32", "10.2 VALU Arithmetic Instruction Mix"),
-    ("MFMA-I8", "10.4 MFMA Instruction Mix"),
-    ("Total Req", "16.3 vL1D Cache Accesses"),
-    ("Hit Rate", "a cache panel"),
-    ("Req", "a cache access panel"),
-    ("Read BW", "17.2 L2-Fabric Transactions"),
-)
-# canonical id -> metric names as printed, over the versions; RDNA's, from gfx1151 on, are the last
-_VALUES = {
-    "valu.busy": ("VALU Util", "VALU Utilization"),
-    "salu.busy": ("SALU Util", "SALU Utilization"),
-    "mfma.busy": ("MFMA Util", "MFMA Utilization"),
-    "vmem.busy": ("VMEM Util", "VMEM Utilization"),
-    "branch.busy": ("Branch Util", "Branch Utilization"),
-    "valu.active_threads": ("VALU Active Threads/Wave", "VALU Active Threads"),
-    "cu.ipc": ("IPC",),
-    "sm.active": ("CU Utilization",),
-    "lds.conflicts_per_access": ("LDS Bank Conflict", "LDS Bank Conflicts/Access"),
-    "l1i.hit_rate": ("Instr Cache Hit Rate", "L1I Hit Rate", "Instr Cache Hit", "Instruction Cache Hit Rate"),
-    "sl1d.hit_rate": ("Scalar L1D Cache Hit Rate", "sL1D Cache Hit Rate", "Scalar Data Cache Hit Rate"),
-    "l1tex.hit_rate": ("Vector L1D Cache Hit Rate", "vL1D Cache Hit Rate", "TCP Cache Hit Rate"),
-    "waves.dependency_wait": ("Wave Dependency Wait",),
-    "waves.issue_wait": ("Wave Issue Wait",),
-    "l2.hit_rate": ("L2 Cache Hit Rate",),
-    "l2.busy": ("L2 Util", "L2 Utilization"),
-    "fabric.read_latency": ("L2-Fabric Read Latency",),
-    "fabric.write_latency": ("L2-Fabric Write Latency", "L2-Fabric Write and Atomic Latency"),
-}
-# of these the percent of peak is the figure: a bandwidth's value has no share of its own
-_OF_PEAK = {
-    "sm.active": ("Active CUs",),
-    "l1tex.throughput": ("Vector L1D Cache BW", "vL1D Cache BW"),
-    "l2.throughput": ("L2 Cache BW",),
-    "fabric.read_throughput": ("L2-Fabric Read BW",),
-    "fabric.write_throughput": ("L2-Fabric Write BW", "L2-Fabric Write and Atomic BW"),
-    "sm.occupancy_elapsed": ("Wave Occupancy", "Wavefront Occupancy"),
-}
 # metric name as printed -> (canonical id, column used: "value" or "pop")
-_SOL = {name: (m, "value") for m, names in _VALUES.items() for name in names} | {
-    name: (m, "pop") for m, names in _OF_PEAK.items() for name in names
-}
+_SOL = {name: (metric, figure) for name, metric, figure in csv_rows.rows(__file__, "speed_of_light.csv")}
 
 
 def names() -> dict[str, list[str]]:
@@ -96,8 +47,8 @@ def names() -> dict[str, list[str]]:
         "vram.throughput": ["L2-Fabric Read BW", "L2-Fabric Write BW"],
         "valu.utilization": ["VALU Active Threads"],
     }
-    for metric, printed in (*_VALUES.items(), *_OF_PEAK.items()):
-        out.setdefault(metric, []).extend(printed)
+    for printed, (metric, _) in _SOL.items():
+        out.setdefault(metric, []).append(printed)
     for panel in panels.PANELS:
         for name, (metric, _) in panel.rows.items():
             out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
@@ -151,10 +102,8 @@ def read(source: Source, options: Options) -> Table:
     if table is not None:
         return table
     if "pop" not in found:
-        known = {_plain(cells[found["metric"]]) for _, cells in rows}
-        title = next((title for key, title in _PANELS if _plain(key) in known), "an analysis panel")
         raise NotTriageable(
-            f"{source.path}: panel {title}: averages over all kernels, without times",
+            f"{source.path}: panel of {rows[0][1][found['metric']].strip()}: averages over all kernels, without times",
             "name the folder with pmc_perf.csv, or panel 2.1 (201.csv)",
         )
     raise NotTriageable(
@@ -250,12 +199,6 @@ def _single(
     table.kinds = np.array(["compute"], dtype=object)
     style = _style(source, rows, [at], options.decimal)
 
-    def enter(metric: str, name: str, factor: float, column: int, value: float) -> None:
-        number, cells = rows[_plain(name)]
-        header = f"{cells[found['metric']].strip()} ({panel.title})"
-        unit = "%" if factor == 0.01 else ""
-        table.columns[metric] = Column(np.array([value]), header, column + 1, unit, factor, lines=np.array([number]))
-
     def cell(name: str, column: int) -> float | None:
         if _plain(name) not in rows or column < 0:
             return None
@@ -271,18 +214,20 @@ def _single(
 
     for name, (metric, factor) in panel.rows.items():
         value = cell(name, at)
-        if (
-            value is None
-            or metric in table.columns
-            or (factor == panels.PERCENT and _unit(rows[_plain(name)][1], found) == COUNTED)
-        ):
+        if value is None or metric in table.columns or _is_counted(rows[_plain(name)][1], found, factor):
             continue
         if name in panel.inverse:
             compute(metric, f"1 - {name}", 1 - value * factor, {name: (name, at)})
+        elif whole := panel.parts.get(name):
+            share = value / (cell(whole, at) or np.nan)
+            compute(metric, f"{name} / {whole}", share, {name: (name, at), whole: (whole, at)})
         else:
-            enter(metric, name, factor, at, value * factor)
+            number, cells = rows[_plain(name)]
+            header, unit = f"{cells[found['metric']].strip()} ({panel.title})", "%" if factor == 0.01 else ""
+            column = Column(np.array([value * factor]), header, at + 1, unit, factor, lines=np.array([number]))
+            table.columns[metric] = column
     peak = cell(panels.PEAK, at)
-    for name, metric in panels.FABRIC.items() if peak else ():
+    for name, metric in panels.FABRIC.items():
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
             pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
             compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
@@ -305,7 +250,7 @@ def _single(
     if not table.columns:
         return None
     table.notes.append(
-        f"panel {panel.title}: averages over all analysed dispatches without times; the workload folder holds every dispatch"
+        f"panel {panel.title}: averages over all analysed dispatches; the workload folder holds every dispatch"
     )
     return table
 
@@ -351,6 +296,11 @@ def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
     """`%`, COUNTED for any other unit, "" where none is stated."""
     unit = _unit_word(cells, found)
     return "%" if unit in ("pct", "percent", "%", "pct of peak") else COUNTED if unit else ""
+
+
+def _is_counted(cells: Sequence[str], found: dict[str, int], factor: float) -> bool:
+    """True for a row of shares that an older version printed as a count."""
+    return factor == panels.PERCENT and _unit(cells, found) == COUNTED
 
 
 def _sums(table: Table) -> None:
