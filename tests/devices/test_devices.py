@@ -134,7 +134,9 @@ def test_peaks_follow_from_lanes_and_clocks() -> None:
 
 def test_double_precision_peaks() -> None:
     a100, consumer = require("A100 SXM4 80GB"), require("GeForce RTX 4090")
-    assert a100.fp64_ratio == 2 and consumer.fp64_ratio == 64
+    assert a100.fp64_ratio == 2 and a100.peaks.fp64_tflops == pytest.approx(9.7, rel=0.01)
+    assert consumer.fp64_ratio == 64 and consumer.peaks.fp64_tflops == pytest.approx(82.6 / 64)
+    assert require("NVIDIA B200").peaks.fp64_tflops == 37.51
 
 
 def test_limits_tell_the_vendors_apart() -> None:

@@ -72,6 +72,8 @@ class Peaks:
     """
 
     fp32_tflops: float | None = None
+    fp64_tflops: float | None = None
+    fp16_tflops: float | None = None
     fp16_tensor_tflops: float | None = None
     dram_bytes_per_s: float | None = None
     l2_bytes: float | None = None
@@ -288,8 +290,16 @@ def _reached() -> dict[str, dict[str, float | None]]:
 
 
 def _product(row: dict[str, str]) -> Device:
+    limits = limits_for(row["arch"])
+    fp32, fp64 = number(row["fp32_tflops"]), number(row["fp64_tflops"])
+    ratio = limits.fp64_ratio if isinstance(limits, NvidiaLimits) else None
+    # NVIDIA states the ratio per compute capability, so a product's FP64 peak follows from its FP32 peak.
+    if fp64 is None and fp32 is not None and ratio:
+        fp64 = fp32 / ratio
     peaks = Peaks(
-        fp32_tflops=number(row["fp32_tflops"]),
+        fp32_tflops=fp32,
+        fp64_tflops=fp64,
+        fp16_tflops=number(row["fp16_tflops"]),
         fp16_tensor_tflops=number(row["fp16_tensor_tflops"]),
         dram_bytes_per_s=scaled(row["dram_gb_s"], 1e9),
         l2_bytes=scaled(row["l2_mib"], 2**20),
