@@ -185,9 +185,8 @@ def _drawn(view: View) -> Values:
 
 
 def _launched(view: View) -> Values:
-    if drawn(view):
-        return full(0.0, view.size)
-    return np.fmax(_kernels(view), (view["launch.grid_size"] > 0) | (view["launch.block_size"] > 0))
+    shaped = (view["launch.grid_size"] > 0) | (view["launch.block_size"] > 0)
+    return full(0.0, view.size) if drawn(view) else np.fmax(_kernels(view), shaped)
 
 
 def _capability(view: View) -> Values:
