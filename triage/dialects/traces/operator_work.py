@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,6 @@ SIZES = {
     "double": 8, "long": 8, "int64": 8, "float": 4, "int": 4, "int32": 4, "half": 2, "bfloat16": 2, "short": 2,
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "byte": 1,
 }  # fmt: skip
-Dims = Sequence[int]
 Known = tuple[float | None, float | None, int, int, int, int]
 Tensors = list[tuple[tuple[int, ...], str]]
 # (part of the name, position of `is_causal` or of the mask's type): the first that fits; PyTorch, native_functions.yaml
