@@ -271,14 +271,14 @@ def test_generations(arch: str, since: str, is_it: bool) -> None:
 
 
 def test_explain_and_list_say_where_a_rule_applies() -> None:
-    assert "applies to: graphics, nvidia" in run("explain", "register-limited-warps").stdout
+    assert "applies to: graphics, nvidia" in run("explain", "texture-queue-full").stdout
     listed = run("list", "rules").stdout
-    line = next(line for line in listed.splitlines() if "register-limited-warps" in line)
+    line = next(line for line in listed.splitlines() if "texture-queue-full" in line)
     assert "graphics, nvidia" in line and line.count("nvidia") == 1
 
 
 def test_explain_says_why_a_rule_is_not_about_a_capture() -> None:
-    said = run("explain", "register-limited-warps", "--on", ROOT / "sample_captures" / "rocprof" / "results.csv").stdout
+    said = run("explain", "texture-queue-full", "--on", ROOT / "sample_captures" / "rocprof" / "results.csv").stdout
     assert "not applicable: the rule needs graphics, nvidia; this capture is not" in said
 
 

@@ -184,11 +184,6 @@ def _drawn(view: View) -> Values:
     return full(1.0, view.size) if drawn(view) else np.nan
 
 
-def _launched(view: View) -> Values:
-    shaped = (view["launch.grid_size"] > 0) | (view["launch.block_size"] > 0)
-    return full(0.0, view.size) if drawn(view) else np.fmax(_kernels(view), shaped)
-
-
 def _capability(view: View) -> Values:
     device = view.capture.device
     if device is None or not device.arch.startswith("sm_"):
@@ -202,7 +197,6 @@ DERIVATIONS = (
     _is("nvidia"),
     Derivation("work.kernels", "a profiler of CUDA, HIP, SYCL or OpenCL kernels", _kernels, whole=True),
     Derivation("work.drawn", "counters of draws, or draws, geometry and full-screen passes", _drawn, whole=True),
-    Derivation("work.launched", "a profiler of kernels, or a launch shape where nothing is drawn", _launched, whole=True),
     Derivation("device.capability", "compute capability of the device, by its name or table", _capability, whole=True),
     Derivation(
         "device.is_rdna", "the architecture is gfx10 or later, by the device or its scalar registers", _rdna, whole=True
