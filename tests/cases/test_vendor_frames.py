@@ -97,6 +97,7 @@ def test_matrix_engines_are_advice_for_matrix_products_only(name: str, kind: str
 @pytest.mark.parametrize("busy, blamed", [(0.4, False), (30.0, True)])
 def test_misses_of_a_unit_that_does_nothing_are_no_cause(unit: str, rate: str, busy: float, blamed: bool, tmp_path: Path) -> None:  # fmt: skip
     units = dict.fromkeys(("sm.throughput", "l1tex.throughput", "l2.throughput", "vram.throughput"), busy / 4) | {unit: busy, rate: 1.0}  # fmt: skip
+    units["vram.throughput"] = busy  # where misses of L2 go
     file = generic(tmp_path / "t.csv", [{"name": "barrier", "gpu.time": 0.4, **units}])
     misses = {"l2-locality", "l1-locality"} & {f.rule.cause for f in api.diagnose(file).findings}
     assert bool(misses) == blamed
