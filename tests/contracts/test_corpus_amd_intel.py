@@ -53,7 +53,7 @@ REFUSED = {
     "rocprof/v3-hip-domain-stats__hip_domain_stats.csv": "sums per domain",
     "rocprof/v3-marker-api-trace__marker_api_trace.csv": "markers",
     "rocprof/v3-scratch-memory-trace__scratch_memory_trace.csv": "scratch memory",
-    "rocprof_compute/omni1-analysis-wavelaunch__701.csv": "7.1 Wavefront Launch Stats",
+    "rocprof_compute/omni1-analysis-wavelaunch__701.csv": "panel of Grid Size",
     "rocprof_compute/omni1-mi200-emptystub__pmc_perf.csv": "header without counters",
     "rocprof_compute/omni2-mi200-headeronly__SQ_IFETCH_LEVEL.csv": "header without counters",
     "rocprof_compute/vcopy-mi100-omniperf1/sysinfo.csv": "sysinfo.csv",
