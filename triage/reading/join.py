@@ -195,9 +195,9 @@ def _columns(table: Table, report: Table, rows: Indices, place: int) -> None:
 
 
 def _calls(table: Table) -> Floats:
-    """How many launches each row stands for."""
+    """How many launches each row stands for, NaN where that is not known."""
     column = table.columns.get("frame.calls")
-    return np.ones(len(table)) if column is None else column.values
+    return np.ones(len(table)) if column is None else np.where(column.values > 0, column.values, np.nan)
 
 
 def _per_call(table: Table, metric: str, calls: Floats) -> None:
