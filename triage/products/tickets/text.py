@@ -99,7 +99,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "was_ns": t.was_ns,
         "total_ns": doc["frame"]["duration_ns"],
         "chain": c["chain"] if len(c["chain"]) > 1 else [],
-        "shares": phrases.shares(c),
+        "shares": phrases.shares(c, "other tickets"),
         "places": [_place(w, by_id) for w in c["workloads"][:3]] if c["scope"] != "frame" else [],
         "whole": c["scope"] == "frame" or worst.endswith("frame"),
         "captures": doc["captures"][:2],
@@ -133,10 +133,10 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
 
 
 def _goal(c: TodoItem, by_id: ById, total_ns: float | None) -> dict[str, Any] | None:
-    """Name of the first place, its time and what the likely saving leaves of it, in ns; None where that is little or not known."""
+    """Name of the first place, its time and what this ticket's likely saving alone leaves of it, in ns; None where that is little or not known."""
     w = by_id.get(c["workloads"][0])
     own = (w["self_ns"] or w["duration_ns"]) if w else total_ns
-    saved = w["saved_ns"] if w else c["saved_ns"]
+    saved = w["saved_ns"] if w else c["saved_ns"] and c["alone_ns"]
     if not own or not saved or not MIN_EXPECTED * own <= saved < own:
         return None
     return {"name": kernel(w["name"]) if w else "", "own_ns": own, "left_ns": own - saved}
