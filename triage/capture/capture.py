@@ -167,6 +167,13 @@ class Table:
         """Line on which a row's record starts."""
         return int(self.lines[row]) if self.lines is not None else self.first_line + row
 
+    def multiply(self, metric: str, calls: Floats, formula: str) -> None:
+        """Count a metric of one launch as often as a row's kernel ran: the launch's own figure becomes an input of the formula."""
+        one = self.columns[metric]
+        self.raw[one.header] = one
+        inputs = one.header, "frame.calls"
+        self.columns[metric] = Column(one.values * calls, one.header, formula=formula, inputs=inputs)
+
     def remark(self, check: str, message: str, row: int = -1, doubt: bool = False) -> None:
         """Add a remark on the data: see Quality."""
         self.quality.append(Quality(check, message, row, doubt))

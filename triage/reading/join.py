@@ -159,12 +159,10 @@ def _pairs(table: Table, report: Table) -> Indices:
         if what not in known:
             # a trace may be of short names
             found = full.get(key(name)) or (short.get(name, []) if name == bare(name) else [])
-            if (
-                not shaped and len({theirs[r] for r in found}) > 1
-            ):  # one time for several shapes belongs to none of them
-                found = []
             alike = sorted((r for r in found if not shaped or theirs[r] == ours[row]), key=lambda r: time[r])
-            known[what] = alike[len(alike) // 2] if alike else -1
+            # one time for several shapes belongs to none of them
+            several = len({theirs[r] for r in alike}) > 1
+            known[what] = alike[len(alike) // 2] if alike and not several else -1
         out[row] = known[what]
     return out
 
@@ -206,8 +204,7 @@ def _per_call(table: Table, metric: str, calls: Floats) -> None:
     if "frame.calls" in one.inputs:  # an average, counted so already
         table.columns[metric] = replace(one, values=one.values * calls)
         return
-    table.raw[one.header] = one
-    table.columns[metric] = Column.computed(one.values * calls, f"{one.header} x calls", (one.header, "frame.calls"))
+    table.multiply(metric, calls, f"{one.header} x calls")
 
 
 def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) -> None:

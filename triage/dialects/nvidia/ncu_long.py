@@ -380,15 +380,9 @@ def _totals(table: Table, frame: pd.DataFrame, first: Indices, cells: dict[str, 
     if not np.isfinite(calls).any():
         return
     table.columns["frame.calls"] = Column(calls, "Invocations", cells.get("calls", 0))
-    for metric, column in list(table.columns.items()):
+    for metric in list(table.columns):
         if metric != "frame.calls" and schema.get(metric).additive:
-            table.raw[column.header] = column
-            table.columns[metric] = Column(
-                column.values * calls,
-                column.header,
-                formula="Average x Invocations",
-                inputs=(column.header, "frame.calls"),
-            )
+            table.multiply(metric, calls, "Average x Invocations")
     table.notes.append(
         "a summary per kernel: figures are means over its launches; times and counts were multiplied by Invocations"
     )

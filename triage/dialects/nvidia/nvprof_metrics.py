@@ -280,11 +280,9 @@ def _column(table: Table, rows: _Rows, name: str, calls: Floats) -> None:
     if metric.endswith("bytes_per_sector"):  # no access at all is not a bad one
         values[values == 0] = np.nan
     header, unit, at = rows.heads[name]
-    column = Column(values, name, at, unit, factor * (0.01 if unit == "%" else 1.0), lines=lines)
+    table.columns[metric] = Column(values, name, at, unit, factor * (0.01 if unit == "%" else 1.0), lines=lines)
     if schema.get(metric).additive:  # Avg is of one invocation, the row is all of them
-        table.raw[name] = column
-        column = Column(values * calls, name, formula=f"{header} x Invocations", inputs=(name, "frame.calls"))
-    table.columns[metric] = column
+        table.multiply(metric, calls, f"{header} x Invocations")
 
 
 def _bandwidth(table: Table, rows: _Rows) -> None:
