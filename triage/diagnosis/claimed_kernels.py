@@ -108,7 +108,7 @@ def _names(trace: Trace, peaks: Peaks | None) -> dict[str, frozenset[str]]:
 def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
     """The same of captures without operators, which only names of kernels tell."""
     every = sorted(set(map(str, capture.names)))
-    out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture).items()}
+    out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture, every).items()}
     return out | {
         "frame.communication": frozenset(n for n in every if is_collective(n)),
         "operators.stated_excess": slow_kernels(

@@ -6,7 +6,7 @@ A name tells what a kernel of a known library does, not on what: shares of time 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
     time = np.bincount(place, own[launched], len(names))
     calls = np.bincount(place, np.maximum(capture.calls[launched], 1), len(names))
     out: Facts = {}
-    for metric, test in tests(capture).items():
+    for metric, test in tests(capture, names).items():
         mine = np.flatnonzero([bool(test(n)) for n in names])
         longest = mine[np.argsort(-time[mine], kind="stable")[:2]]
         text = "; ".join(
@@ -69,11 +69,11 @@ def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
     }
 
 
-def tests(capture: Capture) -> dict[str, Callable[[str], object]]:
-    """Metric -> what a kernel's name passes whose time it is a share of."""
+def tests(capture: Capture, names: Iterable[str]) -> dict[str, Callable[[str], object]]:
+    """Metric -> what a kernel's name passes whose time it is a share of. names: of the capture's kernels, each once."""
     device, arch = capture.device, capture.device.arch if capture.device else ""
-    fast = device.peaks.fp16_tensor_tflops if device else any(_AMPERE_RE.search(str(n)) for n in capture.names)
-    hopper = arch == "sm_90" or (not arch and any(_HOPPER_RE.search(str(n)) for n in capture.names))
+    fast = device.peaks.fp16_tensor_tflops if device else any(map(_AMPERE_RE.search, names))
+    hopper = arch == "sm_90" or (not arch and any(map(_HOPPER_RE.search, names)))
     return {
         "operators.elementwise": _is_pass,
         "operators.layout": LAYOUT_RE.search,
