@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
@@ -83,7 +82,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
-    longest = nlargest(1, mine, key=lambda i: own[i])
+    longest = [max(mine, key=lambda i: own[i])] if mine else []
     units = doc["workloads"][longest[0]]["sol"] if longest else []
     return {
         "ns": ns,

@@ -60,9 +60,10 @@ def recognise(source: Source) -> Match | None:
         return Match(0.7, "sections of ncu's console output without the line that names the kernel")
     if re.search(r"^==(?:PROF|ERROR|WARNING)==", head, re.MULTILINE):
         return Match(0.4, "messages of ncu without a table")
-    if not section and not any(label in head.lower() for label in SIGN[-3:]):
+    lower = head.lower()
+    if not section and not any(label in lower for label in SIGN[-3:]):
         return None
-    noted = len({row["metric"] for row in _notes(head.splitlines()[:400]).rows})
+    noted = len({row["metric"] for row in _notes(source.head_lines[:400]).rows})
     few = noted < (1 if section else MIN_NOTED)
     return None if few else Match(0.5, f"{noted} metrics of ncu in notes, one a line")
 

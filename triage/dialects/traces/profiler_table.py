@@ -34,9 +34,8 @@ _TOTAL_RE = re.compile(r"^[ \t]{0,40}Self (?!CPU\b)\w+ time total: *(\S+)", re.M
 _CPU_TOTAL_RE = re.compile(r"^[ \t]{0,40}Self CPU time total: *(\S+)", re.MULTILINE)
 _STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
 MIN_SHARE = 1.0  # percent of a row, printed with two decimals, from which the total is computed
-MIN_HOST = (
-    3.0  # heuristic: a step has two threads, forward and backward, and the host's waits for the GPU count as its time
-)
+# heuristic: a step has two threads, forward and backward, and the host's waits for the GPU count as its time
+MIN_HOST = 3.0
 SHOWN = 0.98  # of the stated total: below it, rows are missing
 
 
