@@ -305,6 +305,18 @@ NOT_NOW = {
 }
 
 
+def test_a_signal_while_the_end_is_reported_does_not_report_it_again() -> None:
+    code = (
+        "import os, signal\nfrom triage.commands import _interrupted as interrupted\n"
+        "interrupted.MAX_DELAY, write, again = -1.0, os.write, lambda: signal.raise_signal(signal.SIGINT)\n"
+        "os.write = lambda file, text: (again(), write(file, text))\n"
+        "interrupted.Interruption().prepare()\nagain()\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, timeout=300)
+    assert (p.returncode, p.stderr) == (130, "triage: interrupted\n")
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="without timers it is raised at once")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("where", NOT_NOW)

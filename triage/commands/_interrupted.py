@@ -34,6 +34,7 @@ class Interruption:
         self.reported = False
         self._number = 0  # the signal received
         self._until = 0.0  # by the monotonic clock
+        self._ending = False  # a signal that comes now is too late to say so again
 
     def prepare(self) -> None:
         """Handle both signals and the alarm that delays them; an ignored Ctrl-C (nohup) stays ignored."""
@@ -49,6 +50,8 @@ class Interruption:
         self._alarm(number, frame)
 
     def _alarm(self, _: int, frame: FrameType | None) -> None:
+        if self._ending:
+            return
         left = self._until - time.monotonic()
         if left <= 0:
             self._end()
@@ -59,6 +62,7 @@ class Interruption:
         raise KeyboardInterrupt if self._number == signal.SIGINT else SystemExit(143)
 
     def _end(self) -> None:
+        self._ending = True
         if not self.reported:
             with contextlib.suppress(OSError):  # stderr is closed
                 os.write(2, b"triage: interrupted\n")
