@@ -6,18 +6,14 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
 from triage.ground.errors import CaptureError
-from triage.products.batch.workers import LISTED
-
-if TYPE_CHECKING:
-    from triage.products.batch.workers import Outcome
-    from triage.products.settings import Settings
+from triage.products.batch.workers import LISTED, Outcome
+from triage.products.settings import Settings
 
 EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 
