@@ -18,6 +18,6 @@ def as_entry(kind: type[Entry], source: object, **own: object) -> Entry:
 
 
 @cache
-def _keys(kind: type) -> dict[str, bool]:
+def _keys(kind: Any) -> dict[str, bool]:
     """Keys of a kind of entry in order; True where null is allowed."""
     return {key: type(None) in get_args(hint) for key, hint in get_type_hints(kind).items()}
