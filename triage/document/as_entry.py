@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 Entry = TypeVar("Entry")
 
 
-def as_entry(kind: type[Entry], source: object, **own: object) -> Entry:
+def as_entry(kind: Callable[..., Entry], source: object, **own: object) -> Entry:
     """An entry of a kind: `own` values, then the fields of the source; a text that may be null is null where it is empty."""
     entry: Any = {}
     for key, is_optional in _keys(kind).items():
