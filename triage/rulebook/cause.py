@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triage.ground.limiters import CLASSES
-from triage.rulebook.applies import Applies
 from triage.rulebook.expression import Condition
-from triage.rulebook.rule import Cite
+from triage.rulebook.rule import Advice, Cite
 
 VERDICT = "verdict"
 # family -> limiter class of a workload whose units do not tell it, "" where each cause states its own. Overdraw and its
@@ -36,14 +35,6 @@ class Confused:
 
 
 @dataclass(frozen=True, slots=True)
-class Cure:
-    """One thing to do, and where: shown only for captures with all of these facts."""
-
-    text: str
-    where: Applies
-
-
-@dataclass(frozen=True, slots=True)
 class Cause:
     """One thing that can be wrong. family: one of FAMILIES; causes of family `verdict` are states, never things to do.
 
@@ -61,7 +52,7 @@ class Cause:
     explains: tuple[Explains, ...]
     decides: tuple[str, ...]
     confused_with: tuple[Confused, ...]
-    advice: tuple[Cure, ...]
+    advice: tuple[Advice, ...]
     cites: tuple[Cite, ...]
     file: str = ""
     limits: str = ""
