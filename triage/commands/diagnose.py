@@ -11,6 +11,7 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
+from triage.commands._lines import complain
 from triage.ground.errors import CaptureError, TriageError
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
@@ -68,7 +69,6 @@ def command(
     --min-gain: largest estimate that does not count; --full lists all kernels.
     """
     from triage.commands._progress import progress
-    from triage.commands._stderr import complain
     from triage.files import writing
     from triage.findings import assembling
     from triage.products import accepted, budgets

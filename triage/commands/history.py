@@ -11,7 +11,7 @@ import click
 
 from triage.commands import _comment, _common, _types
 from triage.commands._help import Group
-from triage.commands._stdout import say
+from triage.commands._lines import complain, say
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ def add(
     settings: Settings,
 ) -> int:  # fmt: skip
     """Diagnose captures and add them as runs of one build. Each FILE is one run; the same file twice is one run."""
-    from triage.commands._stderr import complain
     from triage.findings import assembling
     from triage.findings.identity import scope as scope_of
     from triage.products.history import origin, store
@@ -176,7 +175,6 @@ def gate(
 
     Baseline: the preceding builds of this branch, or of --against, or one build (--baseline).
     """
-    from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products import project
     from triage.products.history import history_report, store

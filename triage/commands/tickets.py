@@ -11,7 +11,7 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
-from triage.commands._stdout import say
+from triage.commands._lines import complain, say
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import either, lower_first
 
@@ -72,7 +72,6 @@ def command(
     A problem keeps its fingerprint from capture to capture. Tokens for --post --send come from the environment:
     GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
-    from triage.commands._stderr import complain
     from triage.files import writing
     from triage.findings import assembling
     from triage.products import accepted, budgets
