@@ -11,11 +11,14 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
+from triage import schema
 from triage.commands._agent_answers import (
     CompareAnswer,
     DiagnoseAnswer,
@@ -50,8 +53,6 @@ class Tools:
         return self.settings.diagnoser()
 
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
-        from dataclasses import replace
-
         from triage.findings import assembling
         from triage.products import accepted
 
@@ -110,8 +111,6 @@ class Tools:
         book = self.settings.rulebook()
         if not path:
             return _text(explain.text_of(name, book))
-        from dataclasses import replace
-
         capture = replace(self.settings, marker=marker).read(copied(path))
         with self._busy:
             return _text(explain.text_on(name, capture, path, self.settings, book))
@@ -155,12 +154,6 @@ class Tools:
     @confined
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> FactsAnswer:
         """Values of metrics (a glob) per workload of a capture, in canonical units."""
-        from dataclasses import replace
-
-        import numpy as np
-
-        from triage import schema
-
         c = replace(self.settings, marker=marker).read(copied(path))
         wanted = [m for m in c.facts if fnmatch.fnmatchcase(m, metric)]
         rows = [

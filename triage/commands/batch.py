@@ -13,6 +13,7 @@ from triage.commands import _common, _types
 from triage.commands._help import Command
 from triage.commands._lines import complain
 from triage.ground.errors import CaptureError
+from triage.ground.phrasing import plural
 from triage.products.batch.workers import LISTED, Outcome
 from triage.products.settings import Settings
 
@@ -41,7 +42,6 @@ def command(
     the whole to-do list.
     """
     from triage.files import writing
-    from triage.ground.phrasing import plural
     from triage.products.batch import find, run
 
     writing.in_reach(Path(output).parent)

@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from triage.commands import _comment, _common, _types
 from triage.commands._help import Group
 from triage.commands._lines import complain, say
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import plural
+from triage.rendering.phrases import time as duration
 
 if TYPE_CHECKING:
     from triage.products.history.store import Build
@@ -96,12 +99,8 @@ def add(
 @builds_options
 def list_builds(history: str, branch: str, scope: str | None, device: str | None) -> int:
     """List builds, oldest first: date, branch, runs, frame time."""
-    import numpy as np
-
-    from triage.ground.phrasing import plural
     from triage.products.history import store
     from triage.products.history.history_chart import date
-    from triage.rendering.phrases import time as duration
 
     with store.opened(history) as db:
         frames: dict[int, Any] = dict(db.rows("SELECT id, frame_ns FROM run", (int, float)))

@@ -14,6 +14,7 @@ from triage.commands._help import Command
 from triage.commands._lines import complain, say
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import either, lower_first
+from triage.rendering.escape import clean
 
 if TYPE_CHECKING:
     from triage.document.bundle import Entry
@@ -139,7 +140,6 @@ def _post(
     send: bool,
 ) -> None:
     from triage.products.tickets import trackers
-    from triage.rendering.escape import clean
 
     if not send:
         for t in found:
