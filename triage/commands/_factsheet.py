@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from triage.capture.capture import SEP, Capture, Column
-from triage.capture.cells import cells, delimiter
-from triage.capture.source import Source
 from triage.commands import _columns
 from triage.derive import View
-from triage.dialects.custom.say import by_name
 from triage.findings.finding_types import Origin
 from triage.findings.origins import Origins
 from triage.findings.text_fields import path_text
@@ -91,6 +88,10 @@ def unknown(path: str) -> str:
 
     "" for a file without a table. Raises CaptureError when the file cannot be read.
     """
+    from triage.capture.cells import cells, delimiter
+    from triage.capture.source import Source
+    from triage.dialects.custom.say import by_name
+
     source = Source(path)
     if path == "-" or source.is_folder:
         return ""
