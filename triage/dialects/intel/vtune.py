@@ -189,7 +189,7 @@ def collect(metrics: list[str]) -> str:
 
 def as_table(source: Source) -> Source:
     """The source as a table with tabs where it is such a summary, else itself. Of several tables the first with tasks is taken."""
-    if not _TITLE_RE.search(source.head_text):
+    if "computing tasks" not in source.head_text.lower() or not _TITLE_RE.search(source.head_text):
         return source
     lines = source.head_lines[:FIRST_LINES]
     titles = [i for i, line in enumerate(lines) if _TITLE_RE.match(line) or _CELL_RE.match(line)]
