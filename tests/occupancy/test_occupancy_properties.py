@@ -1,10 +1,10 @@
 """What must hold for any launch on any architecture."""
 
-import dataclasses
 import math
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,7 +46,7 @@ def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, regist
     now = occupancy(threads=threads, registers=registers, shared=shared, **chosen)
 
     def groups(**change: int) -> int:
-        launch = {**dataclasses.asdict(now.launch), **change}
+        launch = {**msgspec.structs.asdict(now.launch), **change}
         return int(now.model.run(**launch).groups)
 
     for step in now.steps:
@@ -60,7 +60,7 @@ def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, regist
             between = range(change.before + toward, change.after, toward)
             if len(between):
                 values = np.asarray(between)
-                core = now.model.run(**{**dataclasses.asdict(now.launch), change.resource: values})
+                core = now.model.run(**{**msgspec.structs.asdict(now.launch), change.resource: values})
                 better = core.groups > now.groups if step.direction == "up" else core.groups < now.groups
                 assert not better.any()
     for resource in ("registers", "shared"):
@@ -68,7 +68,7 @@ def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, regist
             value = getattr(now.launch, resource)
             lower = np.arange(1 if resource == "registers" else 0, value)
             if len(lower):
-                core = now.model.run(**{**dataclasses.asdict(now.launch), resource: lower})
+                core = now.model.run(**{**msgspec.structs.asdict(now.launch), resource: lower})
                 assert int(core.groups.max()) <= now.groups
 
 
@@ -94,7 +94,7 @@ def test_arrays_answer_like_single_launches(chosen: dict[str, Any], launches: li
     many = occupancy(threads=threads, registers=registers, shared=shared, **chosen)
     for i, (t, r, s) in enumerate(launches):
         one = occupancy(threads=t, registers=r, shared=s, **chosen)
-        assert dataclasses.replace(many.at(i), asked=one.asked) == one
+        assert msgspec.structs.replace(many.at(i), asked=one.asked) == one
         assert one.groups == many.groups[i] and one.waves == many.waves[i]
         assert one.occupancy == many.occupancy[i]
         assert one.limiters == tuple(name for name in LIMITERS if many.limiters[name][i])

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from click.testing import CliRunner, Result
 from jira2markdown.elements import MarkupElements
 from jira2markdown.markup.base import AbstractMarkup
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from pyparsing import Regex
 
 from tests.conftest import SAMPLES, diagnosis, generic

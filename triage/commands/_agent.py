@@ -11,12 +11,13 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from triage import schema
 from triage.commands._agent_answers import (
@@ -40,8 +41,7 @@ STEP: ContextVar[Callable[[str], None]] = ContextVar(
 )  # called at each step of long work
 
 
-@dataclass
-class Tools:
+class Tools(Struct, dict=True):
     """State of a server: allowed folders, settings and the compiled rules, which one call at a time uses."""
 
     folders: Sequence[Path]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
+from msgspec.structs import asdict
 
 from triage.devices import AmdLimits, NvidiaLimits, is_family
 from triage.occupancy import amd_model, cuda

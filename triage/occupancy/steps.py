@@ -6,10 +6,11 @@ rounding rules in between.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from triage.devices import NvidiaLimits
@@ -21,8 +22,7 @@ SWEPT = ("registers", "shared", "sgprs", "threads")
 _LABELS = {"registers": "registers", "shared": "B shared", "sgprs": "SGPR", "threads": "threads"}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One resource of a launch going from `before` to `after` (bytes for shared)."""
 
     resource: str
@@ -42,8 +42,7 @@ class Change:
         return f"{self.label}{'s' if self.label in ('VGPR', 'SGPR') else ''} {self.before:,} -> {self.after:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A change and what it does: `groups` and `occupancy` before and after."""
 
     direction: Direction
@@ -101,8 +100,7 @@ class Step:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(Struct, frozen=True):
     """Values `low` to `high` of a resource that all give the same answer."""
 
     low: int
