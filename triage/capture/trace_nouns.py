@@ -327,7 +327,7 @@ class Timeline:
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. loading_in: as in Trace.
-    job: ranks of `world` that were read together, of which this one stands at `mine`. steady: ns at which a long start with little work ends; steady_busy: busy share from there on.
+    job: ranks of `world` that were read together, of which this one stands at `mine`. judged: the devices without a long start with little work, which ends at `steady`: what findings and shares are of.
     """
 
     start: int
@@ -340,8 +340,8 @@ class Timeline:
     mine: int = 0
     world: int = 0
     loading_in: tuple[str, float] | None = None
+    judged: list[DeviceTimeline] = field(default_factory=list)
     steady: int = 0
-    steady_busy: float = 1.0
 
     @property
     def is_short(self) -> bool:

@@ -42,7 +42,7 @@ def shared(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_index
     if not cause_index.hides[item.rule]:
         return None
     waiting = _waiting(parts)
-    busy = sum(d.busy_ns for p in parts if p.capture.timeline for d in p.capture.timeline.devices)
+    busy = sum(d.busy_ns for p in parts if p.capture.timeline for d in p.capture.timeline.judged)
     if waiting is None or waiting.batches < SEVERAL or not busy:
         return None
     kernels = [i for i in items if not i.apart and i.saved_ns > 0]
@@ -56,7 +56,7 @@ def shared(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_index
 def hidden_by(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_index: CauseIndex) -> list[int]:
     """Causes of items of a late host, largest first, that swallow what an item of the device's work saves."""
     mine = {p for p, _ in item.workloads}
-    devices = [d for p in parts if p.number in mine and p.capture.timeline for d in p.capture.timeline.devices]
+    devices = [d for p in parts if p.number in mine and p.capture.timeline for d in p.capture.timeline.judged]
     if item.apart or sum(d.ahead_ns for d in devices) <= MIN_AHEAD_SHARE * sum(d.busy_ns for d in devices):
         return []
     return [i.cause for i in sorted(items, key=lambda i: -i.saved_ns) if i.apart and cause_index.of_host[i.rule]]
@@ -64,5 +64,5 @@ def hidden_by(item: Item, items: Sequence[Item], parts: Sequence[Part], cause_in
 
 def _waiting(parts: Sequence[Part]) -> DeviceTimeline | None:
     """The device that waits most for a loader without workers."""
-    devices = [d for p in parts if p.capture.timeline for d in p.capture.timeline.devices if d.loading_own_ns]
+    devices = [d for p in parts if p.capture.timeline for d in p.capture.timeline.judged if d.loading_own_ns]
     return max(devices, key=lambda d: d.loading_ns, default=None)

@@ -22,7 +22,7 @@ _IDLE = {
 
 def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Facts:
     """All facts of a timeline; frame_ns: time that shares are of. bus: bytes per s of PCIe. Without calls of the host no cause of idle time is known."""
-    devices = t.devices
+    devices = t.judged
     if frame_ns <= 0:
         return {}
 
@@ -89,7 +89,7 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     """Facts that need recorded calls of the host."""
-    devices, host = t.devices, t.host
+    devices, host = t.judged, t.host
     assert host is not None
 
     def blamed(*causes: str) -> Callable[[DeviceTimeline], float]:
@@ -139,7 +139,7 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
 
 def _batches(t: Timeline) -> str:
     """`4 batches of 123 ms; one worker can hide 113 ms of each at the device's pace now; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
-    d = max(t.devices, key=lambda d: d.loading_ns)
+    d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
     text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}"
@@ -161,14 +161,14 @@ def _late(d: DeviceTimeline) -> float:
 
 def _latest(t: Timeline) -> str:
     """`device 3: 2.55 s of 15.1 s; 18 calls, the longest 733 ms at 7.68 s`."""
-    d = max(t.devices, key=_late)
+    d = max(t.judged, key=_late)
     assert d.latest is not None
     _, longest, start = d.latest
-    count = plural(sum(d.late_calls for d in t.devices), "call")
+    count = plural(sum(d.late_calls for d in t.judged), "call")
     at = f"{show(float(longest), 'ns')} at {show(float(start - t.start), 'ns')}"
-    if len(t.devices) > 1:
+    if len(t.judged) > 1:
         at += f" on device {d.key}"
-    return f"{_each(t.devices, _late)}; {count}, the longest {at}"
+    return f"{_each(t.judged, _late)}; {count}, the longest {at}"
 
 
 def _ranks(t: Timeline) -> str:
