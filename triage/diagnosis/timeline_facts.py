@@ -123,6 +123,8 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     }
     if any(d.framework_ns for d in devices):
         parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
+    if any(d.host_work_ns for d in devices):
+        parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
     out = _shares(devices, frame_ns, parts)
     for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
@@ -142,9 +144,11 @@ def _batches(t: Timeline) -> str:
     d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
-    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}"
+    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
     if d.loading_own_ns:
         text += f"; one worker can hide {show(d.loading_hidden_ns / d.batches, 'ns')} of each at the device's pace now"
+    elif d.loading_worked_ns:
+        text += f", the device works {show(d.loading_worked_ns / d.batches, 'ns')} before each"
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
 
 

@@ -113,6 +113,8 @@ def _device(
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
     gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
+    last = busy.first[1:] - 1  # of each block of work
+    gaps.uploaded = (kind[last] == COPY) & (ops.way[rows[last]] == TO_DEVICE)
     gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
     if trace.loading is not None:
         waits = union(*trace.loading)
@@ -194,7 +196,7 @@ def _device(
         inside = union(*trace.framework)
         made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
     optimizers.enter(made, trace, gaps, blamed)
-    made.doing = host_ranges.during(trace, gaps, blamed)
+    made.host_work_ns, made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
         call = ops.call[gaps.ended_by]
         slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
