@@ -76,6 +76,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         if collective := total(lambda d: d.collective_ns):
             out |= _shares(devices, frame_ns, {"timeline.collective_wait": lambda d: d.wait_ns})
             out["timeline.collectives"] = (collective / frame_ns, "time in collective kernels / span")
+    if apart := t.steady - t.start:
+        out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     if late := total(_late):
         out["timeline.late_comm"] = (late / frame_ns, _latest(t))
     if t.job:
