@@ -62,7 +62,7 @@ def build(trace: Trace) -> Timeline:
     first = int(ops.start.min())
     devices, own = _measured(trace, first)
     judged, steady = devices, _steady(ops)
-    if steady > first:
+    if steady - first > 2 * sum(d.cold_ns + d.slow_launch_ns for d in devices):  # else the start has a cause of its own
         later, own_later = _measured(trace, steady)
         if sum(d.busy_ns for d in later) >= STEADY_BUSY * sum(d.span_ns for d in later):
             judged, own = later, own_later
