@@ -39,7 +39,9 @@ def enter_spans(columns: Columns, calls: Calls, ops: Operations, trace: Trace) -
     trace.framework = inside.start[kept], inside.end[kept]
     own = rows[inside.first[~kept]]
     names, of = np.unique([columns.signatures[i][0] for i in columns.operators.column(4)[own]], return_inverse=True)
-    trace.host_work = Calls(inside.start[~kept], inside.end[~kept], thread[own], 0 * of, of, names.tolist())
+    trace.host_work = Calls(
+        inside.start[~kept], inside.end[~kept], thread[own], (0 * of).astype(np.int8), of, names.tolist()
+    )
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
