@@ -14,7 +14,6 @@ import triage.occupancy
 from triage.devices import AmdLimits, architectures
 from triage.ground.errors import TriageError
 from triage.occupancy import LIMITERS, UNLIMITED, Occupancy, occupancy
-from triage.occupancy.steps import arguments
 
 # Intel has a calculator of its own; ours refuses it with that word
 DEVICES = [d for d in architectures() if d.vendor.lower() != "intel"]
@@ -47,7 +46,7 @@ def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, regist
     now = occupancy(threads=threads, registers=registers, shared=shared, **chosen)
 
     def groups(**change: int) -> int:
-        launch = {**arguments(now.launch), **change}
+        launch = {**msgspec.structs.asdict(now.launch), **change}
         return int(now.model.run(**launch).groups)
 
     for step in now.steps:
@@ -61,7 +60,7 @@ def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, regist
             between = range(change.before + toward, change.after, toward)
             if len(between):
                 values = np.asarray(between)
-                core = now.model.run(**{**arguments(now.launch), change.resource: values})
+                core = now.model.run(**{**msgspec.structs.asdict(now.launch), change.resource: values})
                 better = core.groups > now.groups if step.direction == "up" else core.groups < now.groups
                 assert not better.any()
     for resource in ("registers", "shared"):
@@ -69,7 +68,7 @@ def test_steps_are_the_nearest_ones(chosen: dict[str, Any], threads: int, regist
             value = getattr(now.launch, resource)
             lower = np.arange(1 if resource == "registers" else 0, value)
             if len(lower):
-                core = now.model.run(**{**arguments(now.launch), resource: lower})
+                core = now.model.run(**{**msgspec.structs.asdict(now.launch), resource: lower})
                 assert int(core.groups.max()) <= now.groups
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -67,6 +68,12 @@ def builds(
 def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve builds; the ninth made Light slower."""
     return builds(tmp_path_factory.mktemp("farm"), 12, slow_from=8)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two builds of one run each."""
+    return builds(tmp_path_factory.mktemp("pair"), 2, runs=1)
 
 
 def some_run(n: int, ns: float = 1e6) -> Run:
@@ -362,8 +369,10 @@ def test_nothing_of_a_strangers_history_is_run(tmp_path: Path, sql: str) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("table", ["run", "build", "marker", "cause"])
 @pytest.mark.parametrize("command", ["list", "gate", "show"])
-def test_a_history_that_claims_more_than_its_bytes_is_refused(tmp_path: Path, table: str, command: str) -> None:
-    file = builds(tmp_path, 2, runs=1)
+def test_a_history_that_claims_more_than_its_bytes_is_refused(
+    tmp_path: Path, pair: Path, table: str, command: str
+) -> None:
+    file = Path(shutil.copy(pair, tmp_path))
     forge(file, table, 8)
     failed = verbs(command, "--history", file).exception
     if (table, command) not in (("marker", "list"), ("cause", "list")):  # a list looks at neither
@@ -397,12 +406,11 @@ def test_cells_that_are_not_what_their_column_says_are_one_line(tmp_path: Path, 
                 assert failed is None or isinstance(failed, TriageError), (table, name, words)
 
 
-def test_texts_of_a_history_that_share_their_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = builds(tmp_path, 1, runs=1)
+def test_texts_of_a_history_that_share_their_bytes_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("_TEXT", "_PER_BYTE"):
         monkeypatch.setattr(store, limit, 0)
     with pytest.raises(TriageError, match="more text than its bytes can hold"):
-        raise verbs("list", "--history", file).exception or AssertionError
+        raise verbs("list", "--history", pair).exception or AssertionError
 
 
 def test_more_runs_and_markers_than_can_be_held_are_said(farm: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from triage.ground.errors import RuleError
 from triage.rulebook import cause_reader, packs
-from triage.rulebook.cause import FAMILIES, Cause, Cure
+from triage.rulebook.cause import FAMILIES, Cause
 from triage.rulebook.packs import Rulebook
+from triage.rulebook.rule import Advice
 
 COMPUTE_APIS = {"cuda", "hip", "sycl", "opencl", "triton"}  # other languages: findings/language_advice.toml
 GRAPHICS_WORDS = re.compile(
@@ -108,11 +109,11 @@ def test_advice_begins_with_a_step_for_everybody(vocabulary: dict[str, Cause]) -
     assert len(set(texts)) == len(texts)
 
 
-def speaks_to(cure: Cure, c: Cause) -> set[str]:
+def speaks_to(advice: Advice, c: Cause) -> set[str]:
     """Kinds of work whose reader may get this text."""
-    if "work" in cure.where:
-        return set(cure.where["work"])
-    if apis := set(cure.where.get("api", ())):
+    if "work" in advice.where:
+        return set(advice.where["work"])
+    if apis := set(advice.where.get("api", ())):
         return ({"compute"} if apis & COMPUTE_APIS else set()) | ({"any"} if apis - COMPUTE_APIS else set())
     return {"graphics"} if c.is_drawn else {"any"}
 
@@ -133,7 +134,7 @@ def test_advice_uses_the_words_of_its_reader(vocabulary: dict[str, Cause]) -> No
 
 def test_a_good_file_becomes_a_cause(tmp_path: Path) -> None:
     c = cause_reader.load([write(tmp_path, GOOD)])["one-cause"]
-    assert c.advice == (Cure("Do something.", {}), Cure("Do it there", {"api": ("cuda",), "since": ("sm_80",)}))
+    assert c.advice == (Advice("Do something."), Advice("Do it there", where={"api": ("cuda",), "since": ("sm_80",)}))
     assert (c.explains, c.decides, c.cites[0].url) == ((), ("sm.throughput",), "https://example.com/a")
 
 

@@ -15,8 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from triage import schema
 from triage.commands._agent_answers import (
     CompareAnswer,
     DiagnoseAnswer,
@@ -50,8 +53,6 @@ class Tools(Struct, dict=True):
         return self.settings.diagnoser()
 
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
-        from msgspec.structs import replace
-
         from triage.findings import assembling
         from triage.products import accepted
 
@@ -110,8 +111,6 @@ class Tools(Struct, dict=True):
         book = self.settings.rulebook()
         if not path:
             return _text(explain.text_of(name, book))
-        from msgspec.structs import replace
-
         capture = replace(self.settings, marker=marker).read(copied(path))
         with self._busy:
             return _text(explain.text_on(name, capture, path, self.settings, book))
@@ -155,11 +154,6 @@ class Tools(Struct, dict=True):
     @confined
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> FactsAnswer:
         """Values of metrics (a glob) per workload of a capture, in canonical units."""
-        import numpy as np
-        from msgspec.structs import replace
-
-        from triage import schema
-
         c = replace(self.settings, marker=marker).read(copied(path))
         wanted = [m for m in c.facts if fnmatch.fnmatchcase(m, metric)]
         rows = [

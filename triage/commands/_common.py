@@ -16,6 +16,7 @@ import click
 from triage.capture.compression import BYTES
 from triage.commands import _completion, _types
 from triage.commands._help import ReadingOption, RuleOption
+from triage.commands._lines import complain
 from triage.ground.method import LATEST, REVISIONS
 from triage.rendering.formats import by_ending
 
@@ -201,7 +202,6 @@ def settings(*groups: Decorator) -> Decorator:
     def apply(f: Function) -> Function:
         @functools.wraps(f)
         def command(**given: Any) -> object:  # each value is what its option's type parsed
-            from triage.commands._stderr import complain
             from triage.products import project
             from triage.products.settings import Settings
 

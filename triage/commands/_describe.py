@@ -12,7 +12,7 @@ from triage.rulebook.applies import describe
 
 if TYPE_CHECKING:
     from triage.ground.glossary import Entry
-    from triage.rulebook.cause import Cause, Cure
+    from triage.rulebook.cause import Cause
     from triage.rulebook.packs import Rulebook
     from triage.rulebook.rule import Advice, GainModel, Rule, Threshold, When
 
@@ -145,13 +145,9 @@ def cause_text(cause: Cause, book: Rulebook) -> str:
     out += block("Rules", [wrap(f"{r.id} {r.name}: {r.title}", "  - ") for r in book.rules if r.cause == cause.id])
     out += block("Deciding metrics", [wrap(", ".join(cause.decides), "  ")])
     out += block("Confused with", [wrap(f"{x.cause}, by {x.by}: {x.how}", "  - ") for x in cause.confused_with])
-    out += block("Advice", [line for a in cause.advice for line in _cure(a)])
+    out += block("Advice", [line for a in cause.advice for line in _advice(a)])
     out += block("Sources", [wrap(f"{c.text}{' <' + c.url + '>' if c.url else ''}", "  - ") for c in cause.cites])
     return "\n".join(out) + "\n"
-
-
-def _cure(a: Cure) -> list[str]:
-    return [wrap(a.text, "  - "), *([wrap(f"for {describe(a.where)}", "    ")] if a.where else [])]
 
 
 @cache

@@ -6,18 +6,16 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
+from triage.commands._lines import complain
 from triage.ground.errors import CaptureError
-from triage.products.batch.workers import LISTED
-
-if TYPE_CHECKING:
-    from triage.products.batch.workers import Outcome
-    from triage.products.settings import Settings
+from triage.ground.phrasing import plural
+from triage.products.batch.workers import LISTED, Outcome
+from triage.products.settings import Settings
 
 EVERY = 5.0  # seconds between progress lines when stderr is no terminal
 
@@ -43,9 +41,7 @@ def command(
     understands. Files that cannot be read are skipped and listed in errors.csv. Reports hold all markers or kernels and
     the whole to-do list.
     """
-    from triage.commands._stderr import complain
     from triage.files import writing
-    from triage.ground.phrasing import plural
     from triage.products.batch import find, run
 
     writing.in_reach(Path(output).parent)
@@ -92,7 +88,6 @@ class _Lines:
 
     def __call__(self, outcome: Outcome, done: int) -> None:
         """Count one capture; print a line when one is due."""
-        from triage.commands._stderr import complain
 
         self.skipped += bool(outcome.error)
         if outcome.error:

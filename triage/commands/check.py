@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from triage.commands import _types
-from triage.commands._stdout import say
+from triage.commands._lines import say
 from triage.ground.phrasing import plural
 
 

@@ -18,7 +18,7 @@ import click
 
 from triage.commands._help import Group, usage
 from triage.commands._interrupted import Interruption
-from triage.commands._stderr import complain
+from triage.commands._lines import complain
 from triage.ground.errors import OUT_OF_MEMORY, TriageError, out_of_memory
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import click
 
 from triage.commands import _common, _inputs, _types
 from triage.commands._help import Command
+from triage.commands._lines import complain
 from triage.ground.errors import TriageError
 from triage.products.noise import FLOOR, MARGIN
 
@@ -106,7 +107,6 @@ def command(
     Several captures of one side (also a,b,c or a folder) are repeats. Their noise gives the interval of each difference
     and the verdict: faster, slower, unchanged or inconclusive, with the number of runs needed.
     """
-    from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products.compare import compare_report, comparing
 

@@ -11,10 +11,12 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
+from triage.commands._lines import complain
 from triage.ground.errors import CaptureError, TriageError
 from triage.ground.limiters import LEVELS
 from triage.ground.phrasing import plural
 from triage.rendering import formats
+from triage.rendering.escape import short
 
 if TYPE_CHECKING:
     from triage.diagnosis.diagnosis_result import Diagnosis
@@ -68,7 +70,6 @@ def command(
     --min-gain: largest estimate that does not count; --full lists all kernels.
     """
     from triage.commands._progress import progress
-    from triage.commands._stderr import complain
     from triage.files import writing
     from triage.findings import assembling
     from triage.products import accepted, budgets
@@ -164,7 +165,6 @@ def _opinions(diagnosis: Diagnosis, form: str, output: str | None, settings: Set
 def _reached(todo: Sequence[Entry], fail_on: str) -> list[str]:
     """To-do items of this priority or a higher one, a line each."""
     from triage.rendering import phrases
-    from triage.rendering.escape import short
 
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
     return [

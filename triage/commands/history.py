@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from triage.commands import _comment, _common, _types
 from triage.commands._help import Group
-from triage.commands._stdout import say
+from triage.commands._lines import complain, say
 from triage.ground.errors import TriageError
+from triage.ground.phrasing import plural
+from triage.rendering.phrases import time as duration
 
 if TYPE_CHECKING:
     from triage.products.history.store import Build
@@ -66,7 +69,6 @@ def add(
     settings: Settings,
 ) -> int:  # fmt: skip
     """Diagnose captures and add them as runs of one build. Each FILE is one run; the same file twice is one run."""
-    from triage.commands._stderr import complain
     from triage.findings import assembling
     from triage.findings.identity import scope as scope_of
     from triage.products.history import origin, store
@@ -97,12 +99,8 @@ def add(
 @builds_options
 def list_builds(history: str, branch: str, scope: str | None, device: str | None) -> int:
     """List builds, oldest first: date, branch, runs, frame time."""
-    import numpy as np
-
-    from triage.ground.phrasing import plural
     from triage.products.history import store
     from triage.products.history.history_chart import date
-    from triage.rendering.phrases import time as duration
 
     with store.opened(history) as db:
         frames: dict[int, Any] = dict(db.rows("SELECT id, frame_ns FROM run", (int, float)))
@@ -176,7 +174,6 @@ def gate(
 
     Baseline: the preceding builds of this branch, or of --against, or one build (--baseline).
     """
-    from triage.commands._stderr import complain
     from triage.files import writing as out
     from triage.products import project
     from triage.products.history import history_report, store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -51,8 +52,6 @@ def _text(value: object) -> str:
 
 
 def _rules(folders: tuple[str, ...]) -> Rows:
-    from pathlib import Path
-
     from triage.rulebook import packs
     from triage.rulebook.applies import describe
 

@@ -11,9 +11,10 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
-from triage.commands._stdout import say
+from triage.commands._lines import complain, say
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import either, lower_first
+from triage.rendering.escape import clean
 
 if TYPE_CHECKING:
     from triage.document.bundle import Entry
@@ -72,7 +73,6 @@ def command(
     A problem keeps its fingerprint from capture to capture. Tokens for --post --send come from the environment:
     GITHUB_TOKEN, GITLAB_TOKEN, JIRA_TOKEN (with JIRA_USER for Jira Cloud), REDMINE_API_KEY.
     """
-    from triage.commands._stderr import complain
     from triage.files import writing
     from triage.findings import assembling
     from triage.products import accepted, budgets
@@ -140,7 +140,6 @@ def _post(
     send: bool,
 ) -> None:
     from triage.products.tickets import trackers
-    from triage.rendering.escape import clean
 
     if not send:
         for t in found:

@@ -9,6 +9,7 @@ import click
 
 from triage.commands import _common, _types
 from triage.commands._help import Command
+from triage.commands._lines import complain
 from triage.ground.errors import TriageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def command(folders: tuple[str, ...], output: str, every: float, jobs: int, once
 
     Runs until interrupted; a restart continues where it stopped.
     """
-    from triage.commands._stderr import complain
     from triage.files import writing
     from triage.products import folder_watch
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage.capture.arrays import Values
 from triage.capture.capture import Capture
+from triage.derive import View
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 LOOKED_AT = 2_000  # names of a capture that are asked
 # calls that only one API has

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
 from triage.ground.kernel_names import parameters
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 # CUDA C++ Programming Guide, built-in vector types; 64-bit systems
 ELEMENT_BYTES = {

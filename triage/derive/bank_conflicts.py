@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import either, excess_share, first, over
 from triage.derive._derivation import Derivation
 from triage.derive.launch_shape import boost_clock, bounded_sms
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 WIDEST_WAVEFRONTS = 4.0  # of a warp's conflict-free 16-byte access to shared memory, which no other one exceeds
 _CONFLICTS = (

@@ -6,11 +6,10 @@ which vector, scalar, matrix or memory instructions were issued, which is what a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
 from triage.derive.launch_shape import arguments, model_for_limits
@@ -19,9 +18,6 @@ from triage.devices import AmdLimits, IntelLimits
 from triage.devices.limit_tables import amd_rows
 from triage.ground.columns import is_column
 from triage.ground.method import HIGH
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 AMD_PIPES = ("valu.busy", "mfma.busy", "salu.busy", "vmem.busy", "branch.busy")
 XE_PIPES = ("eu.active", "eu.pipe0", "eu.pipe1", "eu.pipe2", "eu.xmx")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import first, full, highest, over
 from triage.derive._derivation import Derivation
 from triage.derive.unit_loads import TENSOR_OPS
@@ -17,9 +17,6 @@ from triage.ground.kernel_names import COLLECTIVE
 from triage.ground.kernel_owners import Owner, may_have_owner, owner_of
 from triage.ground.method import RAISED
 from triage.ground.phrasing import whole_percent
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 _MATRIX = re.compile(
     r"gemm|matmul|mat_mul|mmul|\bcijk_|conv\dd?|convolution|attention|flash|wgmma|cutlass|xmma|winograd|fprop|dgrad|wgrad",

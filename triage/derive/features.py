@@ -7,17 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 from triage.derive.api_kind import api_known
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 FEATURES = ("mesh_shaders", "variable_rate", "sampler_feedback", "ray_reordering", "compute_queue")
 

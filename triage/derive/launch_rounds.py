@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
 from triage.derive.launch_shape import bounded_sms, model_of, shared_asked
 from triage.devices import AmdLimits, Limits
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 
 def _estimate(view: View) -> Values:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._derivation import Derivation
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 _ALIGN_RE = re.compile(r"(?:tensorop|wmma)\w{0,80}?gemm(?:_(?P<type>[a-z]+\d+))?_\w{0,120}?_align(?P<n>\d+)")
 _LDG_RE = re.compile(r"_(?P<type>fp16|bf16)_\w{0,40}?gemm_\w{0,120}?_ldg(?P<n>\d+)")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from triage.capture.arrays import Floats, Masks, Names, Values
+from triage.derive import View
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
 from triage.ground.stalls import MIN_REASONS, STALLS
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 # Reasons that are no loss: the warp issues, or is ready while another one issues.
 BUSY = ("selected", "not_selected")

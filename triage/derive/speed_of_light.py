@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from triage.capture.arrays import Codes, Floats, Masks, Values
+from triage.derive import View
 from triage.derive._arrays import highest
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import vendor_of
@@ -21,9 +21,6 @@ from triage.ground.columns import is_column
 from triage.ground.method import CLUSTER, HIGH, LOW, RAISED
 from triage.ground.phrasing import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 _EPS = 1e-9  # 0.8 - 0.1 is more than 0.7 in binary, and a unit exactly 10 points below still belongs
 MIN_MEASURED_UNITS = (

@@ -6,17 +6,13 @@ that nobody counted leads, and the roll-up stands for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import first, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.ground.method import LOW
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 MAX_UNKNOWN_SHARE = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Values
 from triage.capture.capture import Capture
+from triage.derive import View
 from triage.derive._arrays import full
 from triage.derive._derivation import Derivation
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 # counters that no other vendor's profiler exports; NVIDIA's are what this project's own are named after, so none decides
 # alone (_BESIDE)

@@ -7,18 +7,14 @@ which fills one of them is not at its limit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.ground.columns import is_column
 from triage.ground.method import HIGH
-
-if TYPE_CHECKING:
-    from triage.derive import View
 
 AMD_LINE = 64  # bytes of a request of the vector L1 to L2
 SECTOR = 32.0  # bytes

@@ -12,6 +12,7 @@ import numpy as np
 
 from triage.capture.capture import Capture
 from triage.capture.location import Late, Location, Producer
+from triage.document.as_entry import as_entry
 from triage.document.location_entries import LateEntry, LocationEntry, ProducerEntry
 from triage.document.numbers import number
 from triage.findings.finding_types import Check, Origin
@@ -50,68 +51,33 @@ def _inputs(o: Origin) -> Iterator[str]:
 
 def _entry(place: Location) -> LocationEntry:
     """A line or an instruction; null where the code carries no line information, or nothing is known."""
-    return {
-        "file": place.file or None,
-        "line": place.line or None,
-        "function": place.function,
-        "offset": place.offset if place.offset >= 0 else None,
-        "pc": place.pc,
-        "instructions": place.instructions,
-        "share": number(place.share),
-        "what": place.what,
-        "metric": place.metric,
-        "value": number(place.value),
-        "access": place.access or None,
-        "reason": place.reason or None,
-        "reason_share": number(place.reason_share) if place.reason else None,
-        "excess": number(place.excess) if place.excess else None,
-        "source": place.source or None,
-        "result": place.record,
-        "mnemonic": place.mnemonic or None,
-        "waits_for": [_producer(p) for p in place.waits_for],
-        "waits_unknown": place.waits_unknown or None,
-    }
+    return as_entry(
+        LocationEntry,
+        place,
+        line=place.line or None,
+        offset=place.offset if place.offset >= 0 else None,
+        share=number(place.share),
+        value=number(place.value),
+        reason_share=number(place.reason_share) if place.reason else None,
+        excess=number(place.excess) if place.excess else None,
+        result=place.record,
+        waits_for=[_producer(p) for p in place.waits_for],
+    )
 
 
 def _producer(p: Producer) -> ProducerEntry:
-    return {
-        "share": number(p.share),
-        "reason": p.reason,
-        "waiter": p.waiter,
-        "kind": p.kind,
-        "mnemonic": p.mnemonic,
-        "file": p.file or None,
-        "line": p.line or None,
-        "function": p.function,
-        "offset": p.offset,
-        "pc": p.pc,
-        "instructions": p.instructions,
-        "candidates": p.candidates,
-        "argument": p.argument or None,
-        "type": p.type or None,
-        "per_request": number(p.per_request) if p.per_request else None,
-        "figures": [number(f) for f in p.figures],
-        "unit": p.unit or None,
-        "operations": number(p.operations) if p.operations else None,
-        "operands": p.operands,
-        "queue": p.queue,
-        "pipe": p.pipe or None,
-        "number": p.number,
-        "late": _late(p.late) if p.late else None,
-        "meaning": p.meaning or None,
-    }
+    return as_entry(
+        ProducerEntry,
+        p,
+        share=number(p.share),
+        line=p.line or None,
+        argument=p.argument or None,
+        per_request=number(p.per_request) if p.per_request else None,
+        figures=[number(f) for f in p.figures],
+        operations=number(p.operations) if p.operations else None,
+        late=_late(p.late) if p.late else None,
+    )
 
 
 def _late(x: Late) -> LateEntry:
-    return {
-        "share": number(x.share),
-        "function": x.function,
-        "offset": x.offset,
-        "pc": x.pc,
-        "file": x.file or None,
-        "line": x.line or None,
-        "reason": x.reason or None,
-        "kind": x.kind or None,
-        "mnemonic": x.mnemonic or None,
-        "argument": x.argument or None,
-    }
+    return as_entry(LateEntry, x, share=number(x.share), line=x.line or None, argument=x.argument or None)

@@ -10,15 +10,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
-from triage.findings.evidence import (
-    at,
-    describe_work,
-    is_quantity,
-    limit_of,
-    metrics_behind,
-    title_of,
-    unit_of,
-)
+from triage.findings.evidence import at, describe_work, is_quantity, limit_of, metrics_behind, title_of, unit_of
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
 from triage.ground.phrasing import failed_comparison, lower_first, upper_first

@@ -10,8 +10,17 @@ import numpy as np
 
 from triage.diagnosis.diagnosis_result import Part
 from triage.diagnosis.operator_roofs import roof_share
+from triage.document.as_entry import as_entry
 from triage.document.numbers import number
-from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, OperatorEntry, RankEntry, StepEntry
+from triage.document.trace_entries import (
+    DeviceEntry,
+    GapClassEntry,
+    GapEntry,
+    KernelEntry,
+    OperatorEntry,
+    RankEntry,
+    StepEntry,
+)
 
 if TYPE_CHECKING:
     from triage.capture.trace_nouns import DeviceTimeline, Gap, Trace
@@ -101,13 +110,13 @@ def _busy_ns(part: Part) -> float:
 def ranks(parts: Sequence[Part]) -> list[RankEntry] | None:
     """Ranks of a job whose traces were read together; None elsewhere."""
     job = next((p.capture.timeline.job for p in parts if p.capture.timeline and p.capture.timeline.job), [])
-    return [{"rank": r.rank, "comm_ns": r.comm_ns, "wait_ns": r.wait_ns, "last": r.last} for r in job] or None
+    return [as_entry(RankEntry, r) for r in job] or None
 
 
 def steps(parts: Sequence[Part]) -> list[StepEntry] | None:
     """Steps of all traces in their order; None where no trace names any."""
     return [
-        {"capture": part.capture.input.path, "name": step.name, "ns": step.ns, "batch": step.batch}
+        as_entry(StepEntry, step, capture=part.capture.input.path)
         for part in parts
         for step in (part.capture.table.trace.steps if part.capture.table.trace else ())
     ] or None
@@ -120,45 +129,16 @@ def _device(d: DeviceTimeline, part: Part, many: bool) -> DeviceEntry:
         d.gaps if capture.timeline.host is not None else []
     )  # without calls "unknown" would be no class but all there is
     start, end = capture.timeline.start, capture.timeline.end
-    return {
-        "name": d.name,
-        "span_ns": d.span_ns,
-        "busy_ns": d.busy_ns,
-        "idle_ns": d.idle_ns,
-        "gap_count": d.gap_count,
-        "largest_gap_ns": d.largest_gap_ns,
-        "gaps": [
-            {"cause": g.cause, "total_ns": g.total_ns, "count": g.count, "led_ns": g.led_ns, "blamed_ns": g.blamed_ns}
-            for g in classes
-        ],
-        "longest_gaps": [_gap(g, part, many, start) for g in d.longest],
-        "kernels": d.kernels,
-        "kernel_ns": d.kernel_ns,
-        "median_kernel_ns": d.median_kernel_ns,
-        "short_kernel_share": number(d.short_kernels / d.kernels, 4) if d.kernels else None,
-        "copies": d.copies,
-        "copy_busy_ns": d.copy_busy_ns,
-        "copy_hidden_ns": d.copy_hidden_ns,
-        "h2d_bytes": d.h2d_bytes,
-        "d2h_bytes": d.d2h_bytes,
-        "d2d_bytes": d.d2d_bytes,
-        "pageable_copies": d.pageable_copies,
-        "small_copies": d.small_copies,
-        "memsets": d.memsets,
-        "graph_launches": d.graph_launches,
-        "streams": d.streams,
-        "overlap_ns": d.overlap_ns,
-        "elsewhere_ns": d.elsewhere_ns,
-        "compute_ns": d.compute_ns,
-        "comm_ns": d.comm_ns,
-        "exposed_comm_ns": d.exposed_comm_ns,
-        "exposed_copy_ns": d.exposed_copy_ns,
-        "collective_ns": d.collective_ns,
-        "collective_wait_ns": d.wait_ns,
-        "before_ns": d.first - start,
-        "after_ns": end - d.first - d.span_ns,
-        "lanes": d.lanes,
-    }
+    return as_entry(
+        DeviceEntry,
+        d,
+        gaps=[as_entry(GapClassEntry, g) for g in classes],
+        longest_gaps=[_gap(g, part, many, start) for g in d.longest],
+        short_kernel_share=number(d.short_kernels / d.kernels, 4) if d.kernels else None,
+        collective_wait_ns=d.wait_ns,
+        before_ns=d.first - start,
+        after_ns=end - d.first - d.span_ns,
+    )
 
 
 def _loading(g: Gap, trace: Trace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import asdict
 
 from triage.devices import AmdLimits, NvidiaLimits, is_family
 from triage.occupancy import amd_model, cuda
@@ -19,7 +20,7 @@ def disagreements(
         found.append(f"{asked.strip()} read as {arch}; members of a family can differ")
     # A disagreement is only worth a line where it changes the answer: the launch is asked again under the other limit.
     for other in model.limits.disagreements:
-        then = _groups(model.with_limit(other.field, other.value), launch)
+        then = int(model.with_limit(other.field, other.value).run(**asdict(launch)).groups)
         if then != groups:
             found.append(f"{other.text}: {then} instead of {groups} {model.words['group']}s")
     if isinstance(model.limits, NvidiaLimits):
@@ -43,12 +44,6 @@ def refusal(model: Model, launch: Launch, limits: dict[str, float]) -> str:
     if limits.get("barriers") == 0 and isinstance(model.limits, NvidiaLimits):
         reasons.append(f"{launch.barriers} barriers are more than the {model.limits.barriers} of an SM")
     return "; ".join(reasons)
-
-
-def _groups(model: Model, launch: Launch) -> int:
-    from triage.occupancy.steps import arguments  # steps builds on the same model
-
-    return int(model.run(**arguments(launch)).groups)
 
 
 def _nvidia(limits: NvidiaLimits, launch: Launch, groups: int, limiters: tuple[str, ...]) -> list[str]:

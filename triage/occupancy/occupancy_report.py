@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from triage.devices import Device, NvidiaLimits
 from triage.ground.errors import TriageError
@@ -190,15 +191,7 @@ class Report(Struct, frozen=True):
             "device": self.device.name if self.device else None,
             **self.now.to_dict(),
             "neighbours": [
-                {
-                    "resource": unit,
-                    "low": level.low,
-                    "high": level.high,
-                    "groups": level.groups,
-                    "waves": level.waves,
-                    "occupancy": level.occupancy,
-                    "here": here,
-                }
+                {"resource": unit, **asdict(level), "here": here}
                 for unit, levels in self.neighbours()
                 for level, here in levels
             ],

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from triage.occupancy import notes as remarks
@@ -88,23 +89,15 @@ class Occupancy(Struct, frozen=True, dict=True):
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON; a limiter that never limits is null."""
-        model, launch = self.model, self.launch
         return {
             "arch": self.arch,
             "unit": self.unit,
-            "wave_size": model.wave_size,
-            "launch": {
-                "threads": launch.threads,
-                "registers": launch.registers,
-                "shared": launch.shared,
-                "sgprs": launch.sgprs,
-                "agprs": launch.agprs,
-                "barriers": launch.barriers,
-            },
+            "wave_size": self.model.wave_size,
+            "launch": asdict(self.launch),
             "groups": self.groups,
             "waves": self.waves,
             "waves_per_group": self.waves_per_group,
-            "max_waves": model.slots,
+            "max_waves": self.model.slots,
             "occupancy": self.occupancy,
             "limiters": list(self.limiters),
             "limits": {name: None if math.isinf(most) else int(most) for name, most in self.limits.items()},
@@ -165,7 +158,7 @@ class OccupancyArray(Struct, frozen=True, dict=True):
 
 def single(model: Model, launch: Launch, asked: str = "") -> Occupancy:
     """Evaluate one launch; `asked` is the architecture as the user spelled it, for the notes."""
-    core = model.run(**sweeps.arguments(launch))
+    core = model.run(**asdict(launch))
     groups, waves = int(core.groups), int(core.waves)
     bits = int(core.binding)
     limits = {name: int(limit) for name, limit in core.limits.items()}

@@ -115,11 +115,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def arguments(launch: Launch) -> dict[str, object]:
-    """The launch as arguments of Model.run."""
-    return asdict(launch)
-
-
 def values(model: Model, resource: str) -> NDArray[np.int64]:
     """Every value of `resource` worth trying, in rising order: the last one before each change.
 
@@ -144,7 +139,7 @@ def values(model: Model, resource: str) -> NDArray[np.int64]:
 def plateaus(model: Model, launch: Launch, resource: str) -> tuple[Plateau, ...]:
     """Ranges of `resource` with the same number of waves and groups, in rising order."""
     tried = values(model, resource)
-    core = model.run(**{**arguments(launch), resource: tried})
+    core = model.run(**{**asdict(launch), resource: tried})
     total = core.groups * core.waves
     # More threads per group can mean as many groups and yet more waves, so both decide where an answer ends.
     differs = (np.diff(core.groups) != 0) | (np.diff(total) != 0)
@@ -191,7 +186,7 @@ def _by_resource(model: Model, launch: Launch, resource: str, groups: int) -> li
 
 def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
     tried = values(model, "threads")
-    core = model.run(**{**arguments(launch), "threads": tried})
+    core = model.run(**{**asdict(launch), "threads": tried})
     total = core.groups * core.waves
     # By waves, not groups: half the threads in twice the groups is the same occupancy.
     now = groups * -(-launch.threads // model.wave_size)
@@ -212,13 +207,13 @@ def _by_threads(model: Model, launch: Launch, groups: int) -> list[Step]:
 def _together(model: Model, launch: Launch, groups: int) -> Step | None:
     """The smallest joint change of registers, scalar registers and shared memory that helps."""
     # Limits are independent of each other, so one table per resource gives its value for a target.
-    now = {name: int(limit) for name, limit in model.run(**arguments(launch)).limits.items()}
+    now = {name: int(limit) for name, limit in model.run(**asdict(launch)).limits.items()}
     changeable = [name for name in ("registers", "shared", "sgprs") if name in now]
     fixed = min(limit for name, limit in now.items() if name not in changeable)
     tables = {}
     for resource in changeable:
         tried = values(model, resource)
-        tables[resource] = tried, model.run(**{**arguments(launch), resource: tried}).limits[resource]
+        tables[resource] = tried, model.run(**{**asdict(launch), resource: tried}).limits[resource]
     for target in range(groups + 1, fixed + 1):
         changes = []
         # From the next number of groups upwards, by the largest values that reach it: the first hit is the smallest.
@@ -232,7 +227,7 @@ def _together(model: Model, launch: Launch, groups: int) -> Step | None:
         else:
             waves = -(-launch.threads // model.wave_size)
             # limits come in steps: what reaches the target may reach more
-            reached = int(model.run(**{**arguments(launch), **{c.resource: c.after for c in changes}}).groups)
+            reached = int(model.run(**{**asdict(launch), **{c.resource: c.after for c in changes}}).groups)
             occupancy = (groups * waves / model.slots, reached * waves / model.slots)
             return Step("up", tuple(changes), (groups, reached), occupancy, model.words["group"])
     return None

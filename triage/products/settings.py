@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -62,8 +63,6 @@ class Settings(Struct, frozen=True):
 
     def rulebook(self) -> Rulebook:
         """The rules in force; raises RuleError for a wrong file, TriageError for words that match no rule."""
-        from pathlib import Path
-
         from triage.rulebook import packs
 
         book = packs.load([Path(r) for r in self.rules])

@@ -11,7 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from triage import devices, dialects
-from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Quality, Table
+from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Quality, Rows, Table
+from triage.capture.cells import Block
 from triage.capture.compression import BYTES
 from triage.capture.source import Source
 from triage.devices import Device
@@ -19,7 +20,6 @@ from triage.ground import kernel_names
 from triage.ground.errors import BadCapture, CaptureError, TriageError
 from triage.ground.units import show
 from triage.reading import (
-    accounted,
     bad_rows,
     frames,
     identities,
@@ -84,7 +84,7 @@ def read(
     table.quality += name_variants.check(table, work == "compute") + name_variants.broken(table)
     table.quality += quality.check(table, work)
     table.quality += odd_cells.check(module, table, blocks)
-    table.accounted = accounted.rows(table, blocks.get(0, ()))
+    table.accounted = rows(table, blocks.get(0, ()))
     if unfold:
         table.group = False
     out = capture(table, module, why, device, marker)
@@ -236,3 +236,26 @@ def _device(wanted: str, table: Table, quiet: bool = False) -> Device | None:
             f"device {table.device!r} is not in the device table; rules that need its limits are not evaluated"
         )
     return None
+
+
+def rows(table: Table, blocks: Sequence[Block]) -> Rows | None:
+    """What became of the rows with figures in the file that a table stands in; None where it holds none.
+
+    blocks: the tables of that file.
+    """
+    there = {line for block in blocks for line in block.lines} | table.excluded
+    if not there:
+        return None
+    own = {table.line(i) for i in range(len(table))} & there
+    merged = {
+        line
+        for c in (*table.columns.values(), *table.raw.values())
+        if c.file == 0 and c.lines is not None
+        for line in c.lines.tolist()
+    }
+    merged &= there - own
+    left_out = table.excluded - own - merged
+    time = table.columns.get("gpu.time")
+    untimed = 0 if time is None else int(np.isnan(time.values).sum())
+    other = len(there) - len(own) - len(merged) - len(left_out)
+    return Rows(len(there), len(own), len(merged), len(left_out), other, untimed)

@@ -8,14 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from triage import schema
 from triage.document.budget_entries import BudgetEntry
-from triage.document.entries import (
-    CellEntry,
-    EvidenceEntry,
-    FindingEntry,
-    ItemEntry,
-    SourceEntry,
-    WorkloadEntry,
-)
+from triage.document.entries import CellEntry, EvidenceEntry, FindingEntry, ItemEntry, SourceEntry, WorkloadEntry
 from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2.loaders import split_template_path
 from markupsafe import Markup
 
 from triage.document import summary
 from triage.document.bundle import Bundle, ById, Ways, whole_capture
 from triage.document.entries import RuledOutEntry
 from triage.document.time_shares import needed
+from triage.files import beneath, bounded
 from triage.files import cache as kept
 from triage.files.bundled import share
 from triage.ground import phrasing, units
@@ -43,10 +45,12 @@ from triage.rendering.labels import AS_DATA
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import pass_table
 from triage.rendering.sandbox import MAX_TEXT, Sandbox
-from triage.rendering.template_files import Below
 
 DEFAULT_FINDINGS = 5  # findings a short report lists
 CHUNK_PIECES = 500  # pieces of a template's output that are written as one text
+
+
+MAX_BYTES = 1 << 20  # of one template
 
 
 class Compiled(jinja2.BytecodeCache):
@@ -298,3 +302,26 @@ def _stream(env: jinja2.Environment, path: Path, names: Mapping[str, object]) ->
     stream = env.get_template(path.name).stream(names)
     stream.enable_buffering(CHUNK_PIECES)  # each piece by itself would cost more to pass on than to make
     return stream
+
+
+class Below(jinja2.BaseLoader):
+    """Loads a template by its own path, and others (`*.j2`) below its folder, through no link."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def get_source(self, env: jinja2.Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        """See jinja2.BaseLoader."""
+        parts = split_template_path(template)
+        try:
+            if template == self.path.name:
+                data = bounded.read(self.path, MAX_BYTES)
+            elif not template.endswith(".j2"):
+                raise jinja2.TemplateNotFound(template, f"{template}: not a template (*.j2)")
+            else:
+                data = bounded.read_handle(beneath.open_below(self.path.parent, parts), MAX_BYTES)
+        except bounded.TooLarge as e:
+            raise jinja2.TemplateNotFound(template, f"{template}: {e}") from None
+        except OSError:
+            raise jinja2.TemplateNotFound(template) from None
+        return data.decode("utf-8"), str(self.path.parent.joinpath(*parts)), lambda: True

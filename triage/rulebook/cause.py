@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from triage.ground.limiters import CLASSES
-from triage.rulebook.applies import Applies
 from triage.rulebook.expression import Condition
-from triage.rulebook.rule import Cite
+from triage.rulebook.rule import Advice, Cite
 
 VERDICT = "verdict"
 # family -> limiter class of a workload whose units do not tell it, "" where each cause states its own. Overdraw and its
@@ -33,13 +32,6 @@ class Confused(Struct, frozen=True):
     how: str
 
 
-class Cure(Struct, frozen=True):
-    """One thing to do, and where: shown only for captures with all of these facts."""
-
-    text: str
-    where: Applies
-
-
 class Cause(Struct, frozen=True):
     """One thing that can be wrong. family: one of FAMILIES; causes of family `verdict` are states, never things to do.
 
@@ -57,7 +49,7 @@ class Cause(Struct, frozen=True):
     explains: tuple[Explains, ...]
     decides: tuple[str, ...]
     confused_with: tuple[Confused, ...]
-    advice: tuple[Cure, ...]
+    advice: tuple[Advice, ...]
     cites: tuple[Cite, ...]
     file: str = ""
     limits: str = ""

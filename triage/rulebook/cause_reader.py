@@ -18,10 +18,10 @@ from triage.ground.limiters import CLASSES
 from triage.ground.method import stated
 from triage.ground.phrasing import either
 from triage.rulebook import applies
-from triage.rulebook.cause import FAMILIES, Cause, Confused, Cure, Explains
+from triage.rulebook.cause import FAMILIES, Cause, Confused, Explains
 from triage.rulebook.expression import ExpressionError, condition
 from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
-from triage.rulebook.rule import Cite
+from triage.rulebook.rule import Advice, Cite
 
 _KEYS = frozenset(
     "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all once banner".split()
@@ -118,7 +118,7 @@ class _Reader:
             raise self.fail(
                 "family", f"unknown family {family!r}", meant(family, FAMILIES) or f"choose {either(FAMILIES)}"
             )
-        advice = tuple(self.cure(item) for item in self.listed("advice"))
+        advice = tuple(self.to_do(item) for item in self.listed("advice"))
         if not advice:
             raise self.fail("advice", "a cause says what to do about it", "add `advice:`")
         return Cause(
@@ -190,16 +190,16 @@ class _Reader:
             self.stated("confused_with", str(item["how"])),
         )
 
-    def cure(self, item: Any) -> Cure:
+    def to_do(self, item: Any) -> Advice:
         if isinstance(item, str):
-            return Cure(self.stated("advice", item), {})
+            return Advice(self.stated("advice", item))
         if not isinstance(item, dict) or not item.get("do"):
             raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
         try:
             where = applies.read({k: v for k, v in item.items() if k != "do"})
         except ValueError as e:
             raise self.fail("advice", f"advice: {e}") from None
-        return Cure(self.stated("advice", str(item["do"])), where)
+        return Advice(self.stated("advice", str(item["do"])), where=where)
 
     def cites(self) -> tuple[Cite, ...]:
         if cites := cites_of(self.d, self.fail):

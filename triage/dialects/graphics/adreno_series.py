@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from triage import schema
 from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.graphics import adreno_names
 from triage.dialects.tables import wide_table
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
@@ -42,6 +42,18 @@ MIN_LINES = 2  # metrics that tell ovrgpuprofiler's output
 MAX_ROWS = 100_000
 
 
+# metric name -> metric; "-" before it: the name counts misses or what is left
+_NAMES = {
+    "% Texture L1 Miss": "-l1tex.hit_rate",
+    "% Texture L2 Miss": "-l2.hit_rate",
+    "% Instruction Cache Miss": "-l1i.hit_rate",
+    "% Wave Context Occupancy": "sm.occupancy",
+    "% Time ALUs Working": "alu.utilization",
+    "GPU % Utilization": "-gpu.idle",
+    "GPU Utilization": "-gpu.idle",
+}
+
+
 def recognise(source: Source) -> Match | None:
     """Columns Process, Metric, Timestamp, Value; or lines of metrics or surfaces."""
     if _columns(source):
@@ -51,7 +63,7 @@ def recognise(source: Source) -> Match | None:
         return Match(0.9, "ovrgpuprofiler: list of metrics")
     if any(_SURFACE_RE.match(line) for line in lines):
         return Match(0.92, "ovrgpuprofiler: surfaces with their stages")
-    known = {m[1] for line in lines if (m := _LINE_RE.match(line)) and adreno_names.metric_of(m[1])[0]}
+    known = {m[1] for line in lines if (m := _LINE_RE.match(line)) and metric_of(m[1])[0]}
     return Match(0.9, f"ovrgpuprofiler: {plural(len(known), 'metric')}") if len(known) >= MIN_LINES else None
 
 
@@ -72,7 +84,7 @@ def read(source: Source, options: Options) -> Table:
     unused: dict[str, None] = {}
     odd = 0
     for number, process, name, text in _samples(source):
-        metric, opposite = adreno_names.metric_of(name)
+        metric, opposite = metric_of(name)
         value = _number(text)
         odd += value is None
         if metric and value is not None:
@@ -191,11 +203,32 @@ def _surfaces(source: Source) -> Table | None:
 
 def names() -> dict[str, list[str]]:
     """Metrics that are used."""
-    return adreno_names.by_metric() | {"gpu.time": ["Surface ... ms"], "target.pixels": ["Surface size"]}
+    return by_metric() | {"gpu.time": ["Surface ... ms"], "target.pixels": ["Surface size"]}
 
 
 def collect(metrics: list[str]) -> str:
     """The metrics to record."""
-    known = adreno_names.by_metric()
+    known = by_metric()
     wanted = ", ".join(known[m][0] for m in metrics if m in known)
     return f"Snapdragon Profiler, Realtime: select {wanted or 'the GPU metrics'}, or: ovrgpuprofiler -m lists their numbers for -r"
+
+
+def metric_of(name: str) -> tuple[str, bool]:
+    """(metric, True if the name counts its opposite) of a metric's name; ("", False) for one that is not used."""
+    plain = " ".join(name.split())
+    own = _NAMES.get(plain) or schema.by_alias().get(schema.normal(plain), "")
+    metric = own.removeprefix("-")
+    percent = bool(re.search(r"%", plain)) or plain in _NAMES
+    if not metric or (schema.get(metric).unit == "ratio") != percent:
+        return "", False
+    return metric, own.startswith("-")
+
+
+def by_metric() -> dict[str, list[str]]:
+    """metric -> names that are used."""
+    aliases = ("% Shaders Busy", "% Shaders Stalled", "% Texture Pipes Busy", "% Texture Fetch Stall", "% Vertex Fetch Stall", "% Stalled on System Memory", "% Shader ALU Capacity Utilized")  # fmt: skip
+    out: dict[str, list[str]] = {}
+    for name in (*_NAMES, *aliases):
+        if metric := metric_of(name)[0]:
+            out.setdefault(metric, []).append(name)
+    return out

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from triage.capture.source import Source
 from triage.ground.errors import CaptureError, TriageError, install, out_of_memory
 from triage.products.batch.batch_result import Cell, Overview
 from triage.products.batch.find import Found
@@ -124,8 +125,6 @@ def _work(found: Found, settings: Settings) -> Outcome:
 
 def open_source(path: str, max_unpacked: int) -> Source:
     """A Source of a local path or of an address that fsspec understands; raises CaptureError."""
-    from triage.capture.source import Source
-
     if "://" not in path:
         return Source(path, max_unpacked=max_unpacked)
     try:

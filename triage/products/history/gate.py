@@ -19,17 +19,7 @@ from triage.capture.capture import SEP
 from triage.document.numbers import number
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import first_of, lower_first, percent
-from triage.products.history.changepoints import (
-    KNOWN,
-    NOISIEST,
-    Levels,
-    Shift,
-    Sums,
-    detectable,
-    levels,
-    limit,
-    shifts,
-)
+from triage.products.history.changepoints import KNOWN, NOISIEST, Levels, Shift, Sums, detectable, levels, limit, shifts
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
 from triage.products.history.store import Build, Database
