@@ -198,3 +198,19 @@ def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
     path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
     (idle,) = triage.diagnose(path).to_dict()["workloads"]
     assert idle["verdict"] == "CPU-bound: GPU idle."
+
+
+@pytest.mark.parametrize(
+    "name", ["pytorch-trace/training.pt.trace.json", "nsys-sqlite/training_two_gpus.sqlite", "gpu-trace/demo_frame"]
+)
+def test_rows_of_an_item_that_spans_workloads_share_its_saving(name: str) -> None:
+    doc = diagnosed(SAMPLES / name).to_dict()
+    whole = {i["cause"]: i for i in doc["todo"] if i["scope"] == "frame"}
+    saved: dict[str, float] = {}
+    for w in doc["workloads"]:
+        if (cause := next(iter(w["chain"]), "")) in whole:
+            assert w["saved_ns"] is not None
+            assert w["saved_ns"] <= w["self_ns"] * 1.0001
+            saved[cause] = saved.get(cause, 0.0) + w["saved_ns"]
+    assert saved
+    assert all(ns <= whole[cause]["saved_ns"] * 1.0001 for cause, ns in saved.items())
