@@ -25,7 +25,7 @@ from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
-from triage.rendering.labels import AS_DATA
+from triage.rendering.labels import AS_DATA, HEADS
 from triage.rendering.phrases import number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
@@ -118,7 +118,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
     most = max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0)
     reach, cards = charts.reach(pairs), len(listed) if full else CARDS
     rate = doc["work"]["per_iteration"]
-    scale = f"\u2212{reach * 100:.0f} to +{reach * 100:.0f} %"
+    scale = f"{HEADS.time} \u00b1{reach * 100:.0f} %"
     return {
         "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
         "draw": {"look": charts.look, "pair": charts.pair, "change": charts.change},
