@@ -25,6 +25,7 @@ def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[s
         {
             "id": w,
             "name": f"name of {w}",
+            "kind": None,
             "self_ns": own,
             "limiter_class": "memory",
             "verdict_class": "not-diagnosed",

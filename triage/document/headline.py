@@ -14,7 +14,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import BY_ID
 from triage.ground.method import HIGH
-from triage.ground.phrasing import lower_first, percent, plural
+from triage.ground.phrasing import lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
@@ -167,11 +167,8 @@ def counted(doc: Result, item: str) -> str:
     copied = [kind == "copy" and item == "kernel" for kind in column(works, "kind")]
     calls = [int(n or 1) for n in column(works, "calls")]
     copies, count = sum(n for n, copy in zip(calls, copied, strict=True) if copy), len(copied) - sum(copied)
-    names, launched = plural(count, item), sum(calls) - copies
-    if item == "kernel" and launched > count:
-        names = f"{plural(launched, 'launch')} of {names}"
-    more = f"{copies:,} {'copy or fill' if copies == 1 else 'copies and fills'}" if copies else ""
-    return ", ".join(filter(None, [names if count or not copies else "", more]))
+    text, launched = with_copies(count + copies, copies, item), sum(calls) - copies
+    return f"{plural(launched, 'launch')} of {text}" if item == "kernel" and launched > count else text
 
 
 def _busy(t: TimelineEntry) -> str:

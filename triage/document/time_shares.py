@@ -18,7 +18,7 @@ MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger share of the time comes first
 class UndiagnosedEntry(TypedDict):
     """All time that is not diagnosed.
 
-    uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all.
+    uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all; copies: of these.
     """
 
     ns: float
@@ -28,6 +28,7 @@ class UndiagnosedEntry(TypedDict):
     uncovered_ns: float
     names: list[str]
     count: int
+    copies: int
 
 
 class AtLimitEntry(TypedDict):
@@ -73,7 +74,7 @@ def needed(top: UnitEntry) -> str:
     return "needed bytes" if top["unit"] == "VRAM" else "needed work"
 
 
-def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
+def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | None:
     """All time that is not diagnosed, however little, with the largest workloads of it; None where all is diagnosed."""
     frame = doc["frame"]
     total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
@@ -81,6 +82,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     if not total or ns < MIN_SHOWN_SHARE * total:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
+    kinds = column(doc["workloads"], "kind")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
     longest = [max(mine, key=lambda i: own[i])] if mine else []
     units = doc["workloads"][longest[0]]["sol"] if longest else []
@@ -91,6 +93,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
         "uncovered_ns": uncovered,
         "names": distinct_names(doc["workloads"], longest),
         "count": len(mine),
+        "copies": sum(kinds[i] == "copy" for i in mine) if item == "kernel" else 0,
         "collect": frame["unjudged_collect"],
     }
 

@@ -46,6 +46,11 @@ class Voice:
         """All of a capture: only one of markers is a frame."""
         return "frame" if self.item == "marker" else "capture"
 
+    @property
+    def base(self) -> str:
+        """What every share in a report is of."""
+        return "frame" if self.item == "marker" else "device time"
+
 
 # of the report that is being written: sentences are made in many places, which are handed one entry at a time
 _voice: ContextVar[Voice] = ContextVar("voice", default=Voice())  # noqa: B039  frozen

@@ -21,7 +21,7 @@ from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import BY_ID
-from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
+from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
@@ -45,6 +45,21 @@ def number(value: float | None, unit: str) -> str:
 def total(s: Summary) -> str:
     """`14.2 ms in 79 markers`."""
     return f"{time(s['duration_ns'])} in {s['counted']}" if s["duration_ns"] else f"{s['counted']}, no durations"
+
+
+def rows(s: Summary) -> str:
+    """`Markers`; `Kernels and copies`, where the table has both."""
+    return voice().items + (" and copies" if s["copies"] else "")
+
+
+def several(count: int, copies: int) -> str:
+    """`5 kernels, 2 copies and fills`."""
+    return with_copies(count, copies, voice().item)
+
+
+def base() -> str:
+    """`shares of the frame`, `shares of device time`: beside each table with shares."""
+    return f"shares of {'the ' if voice().item == 'marker' else ''}{voice().base}"
 
 
 def recoverable(s: Summary) -> str:
@@ -162,7 +177,7 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = voice().whole
+    whole = voice().base
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
         share = f"{percent(g['fraction'])} of {whole}"

@@ -160,7 +160,7 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
         "frames_table": frames_table(doc["captures"], most=MAX_MARKERS if full else DEFAULT_MARKERS),
-        "operator_table": operator_table(doc["frame"]["operators"], most=MAX_OPERATORS if full else DEFAULT_OPERATORS),
+        "operator_table": operator_table(doc["frame"]["operators"], doc["frame"]["duration_ns"], most=MAX_OPERATORS if full else DEFAULT_OPERATORS),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
         # what a user's template gets is plain data
@@ -182,6 +182,7 @@ class Phrases:
     # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
+    rows, base, several = staticmethod(phrases.rows), staticmethod(phrases.base), staticmethod(phrases.several)
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
     root_cause = staticmethod(verdict_phrases.root_cause)
@@ -217,6 +218,7 @@ class Phrases:
     frames = staticmethod(frames)
     steps = staticmethod(timeline_phrases.steps)
     ranks = staticmethod(timeline_phrases.ranks)
+    kernel_share = staticmethod(timeline_phrases.kernel_share)
 
     def __init__(self) -> None:
         self.classes = {x.id: localize(x.name) for x in LIMITERS}

@@ -258,7 +258,7 @@ class _Page:
         above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
-            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
+            self.say(f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of device time. Profile next:", indent=2)
             self.command(k["profile"] or "")
 
     def markers(self) -> None:
@@ -271,7 +271,7 @@ class _Page:
                 self.title("Utilisation of the busiest units")
                 self.say("\n".join(busy[:DEFAULT_ROWS]), indent=2)
             return
-        self.title(f"{voice().items} by {HEADS.self_time.lower()}")
+        self.title(f"{phrases.rows(self.s)} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         narrow = self.wide < NARROW  # no share, and of the limiter its fill alone
         limited = any(m["workload"]["limiter_class"] != "unknown" for m in rows)
@@ -329,7 +329,7 @@ class _Page:
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
         found, most = self.doc["frame"]["operators"], MAX_OPERATORS if self.full else DEFAULT_OPERATORS
-        t = operator_table(found, wide=self.wide, most=most)
+        t = operator_table(found, self.s["duration_ns"], wide=self.wide, most=most)
         if t is None:
             return
         self.title(HEADS.operators)

@@ -16,7 +16,7 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
-from triage.rendering.phrases import number, time
+from triage.rendering.phrases import number, several, time
 
 
 def verdict(name: str) -> str:
@@ -67,12 +67,12 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        first, several = short(u["names"][0], 40), u["count"] > 1
-        who = plural(u["count"], voice().item) if several else first
+        first, many = short(u["names"][0], 40), u["count"] > 1
+        who = several(u["count"], u["copies"]) if many else first
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = f"{',' if several else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
+        why = f"{',' if many else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
-            why = f"{f', the longest {first}' if several else ''}: {_busiest(u['top'])}"
+            why = f"{f', the longest {first}' if many else ''}: {_busiest(u['top'])}"
         sentences.append(f"{who}{ns}{why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"

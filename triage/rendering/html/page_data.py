@@ -20,8 +20,9 @@ from triage.document.entries import VERDICT_CLASSES, FindingEntry, OpinionEntry,
 from triage.document.page_entries import STATES
 from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
 from triage.ground.method import HIGH, LOW
+from triage.ground.phrasing import upper_first
 from triage.ground.terminology import localize, voice
-from triage.rendering import code_places, verdict_phrases
+from triage.rendering import code_places, phrases, verdict_phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
 from triage.rendering.html.string_table import Json, Strings, Words, faithful, rounded, tenths
@@ -98,6 +99,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
     return {
         "n": len(index),
         "item": voice().item,
+        "base": upper_first(phrases.base()),
         "heads": AS_DATA,
         "chunk": CHUNK,
         "total": b.frame["duration_ns"],
