@@ -10,8 +10,9 @@ from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
 from triage.document.missing_counters import missing_counters
 from triage.document.summary import summarise
+from triage.findings.text_fields import verdict_text
 from triage.ground import phrasing
-from triage.ground.limiters import level
+from triage.ground.limiters import CLASSES, level
 
 
 def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:
@@ -215,3 +216,24 @@ def test_rows_of_an_item_that_spans_workloads_share_its_saving(name: str) -> Non
             saved[cause] = saved.get(cause, 0.0) + w["saved_ns"]
     assert saved
     assert all(ns <= whole[cause]["saved_ns"] * 1.0001 for cause, ns in saved.items())
+
+
+def test_idle_time_that_items_save_is_to_fix() -> None:
+    d = diagnosed(SAMPLES / "pytorch-trace" / "training.pt.trace.json")
+    times = {v["verdict"]: v["ns"] for v in summarise(d.bundle)["verdicts"]}
+    assert times["idle-to-fix"] == pytest.approx(
+        d.verdicts["idle"]
+    )  # the waits for the loader are more than half of it
+    assert "idle" not in times
+
+
+def test_a_texture_unit_of_a_phone_is_not_called_memory() -> None:
+    out = text(diagnosed(str(SAMPLES / "mobile" / "mali-frame.csv")), "terminal")
+    assert "texture, load/store, memory 40 %" in out
+    assert "tex/LS/mem" in out
+
+
+def test_a_verdict_names_a_limiter_once() -> None:
+    rop = CLASSES.index("rop")
+    assert verdict_text(rop, "ROP-bound (colour)") == "ROP-bound (colour)."
+    assert verdict_text(rop, "overdraw") == "ROP-bound (colour/depth output); overdraw."

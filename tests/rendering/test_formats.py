@@ -425,7 +425,12 @@ def test_names_that_no_cut_tells_apart_are_numbered() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ncu-rep/transpose.ncu-rep", "rocprof-compute/four_kernels_mi210", "ncu-gui/summary.csv"]
+    "name",
+    [
+        "ncu-rep/transpose.ncu-rep",
+        "rocprof-compute/four_kernels_mi210",
+        "rocprofv3-counters/4711_counter_collection.csv",
+    ],
 )
 def test_every_report_collects_with_one_command(name: str) -> None:
     s = summarise(diagnosed(str(SAMPLES / name)).bundle)

@@ -12,7 +12,7 @@ from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_first_once, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.method import HIGH
 from triage.ground.phrasing import lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize
@@ -60,7 +60,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         return f"{text}, ~{show(saved, 'ns')} ({percent(saved / total)}) recoverable. No item listed."
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     if lead and lead["limiter_class"] != "unknown":
-        text += f", {(lead['share'] or 0.0) * 100:.0f} % {localize(BY_ID[lead['limiter_class']].limited)}"
+        text += f", {(lead['share'] or 0.0) * 100:.0f} % {limiter_words(lead['limiter_class']).limited}"
     if not found:
         text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."

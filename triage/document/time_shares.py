@@ -11,7 +11,7 @@ from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEnt
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
 MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
-IDLE = "idle"
+IDLE, IDLE_TO_FIX = "idle", "idle-to-fix"
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger share of the time comes first, or before a list that saves less
 
 
@@ -40,7 +40,7 @@ class AtLimitEntry(TypedDict):
 
 
 class VerdictEntry(TypedDict):
-    """Time of one verdict (a word of VERDICT_CLASSES, or IDLE) and its number of workloads; time outside all is not diagnosed."""
+    """Time of one verdict (a word of VERDICT_CLASSES, IDLE, or IDLE_TO_FIX) and its number of workloads; time outside all is not diagnosed."""
 
     verdict: str
     ns: float
@@ -58,7 +58,11 @@ def time_by_verdict(doc: Result) -> list[VerdictEntry]:
     times = {v: (frame["time_by_verdict"].get(v) or 0.0) for v in VERDICT_CLASSES}
     times["not-diagnosed"] += frame["uncovered_ns"] or 0.0
     if frame["timeline"] and (idle := total - sum(times.values())) > MIN_SHOWN_SHARE * total:
-        times[IDLE] = idle  # between the work of a timeline: no workload's, and judged by items of its own
+        # between the work of a timeline: no workload's, and judged by items of its own
+        of = {f["rank"]: f["gain"]["of"] for f in doc["findings"] if f["gain"]}
+        mine = [i["bound_ns"] or 0.0 for i in doc["todo"] if i["findings"] and of.get(i["findings"][0]) == IDLE]
+        times[IDLE_TO_FIX] = min(idle, sum(mine))
+        times[IDLE] = idle - times[IDLE_TO_FIX]
     return [{"verdict": v, "ns": ns, "share": ns / total, "count": count[v]} for v, ns in times.items() if ns]
 
 

@@ -5,10 +5,11 @@ Arrays hold positions in these tables, documents the ids. Colours, hatches and f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from triage.ground.method import CLUSTER, HIGH, LOW
 from triage.ground.phrasing import points, whole_percent
+from triage.ground.terminology import is_tiler, localize
 
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
@@ -67,6 +68,19 @@ LIMITERS = (
 )  # fmt: skip
 BY_ID = {x.id: x for x in LIMITERS}
 CLASSES = tuple(BY_ID)
+# a phone's counters put its texture and load/store units on the side of memory
+_OF_TILERS = Limiter(
+    "memory", "texture, load/store, memory", "tex/LS/mem", "limited by texture, load/store or memory", "limited by texture, load/store or memory",
+    f"texture or load/store unit, a cache or memory at {_LOW} of peak or more, and highest",
+)  # fmt: skip
+
+
+def limiter_words(name: str) -> Limiter:
+    """A class by its id, in the words of the GPU that the report is about."""
+    x = _OF_TILERS if name == "memory" and is_tiler() else BY_ID[name]
+    words = (localize(getattr(x, f.name)) for f in fields(x)[1:])
+    return Limiter(name, *words)
+
 
 # id -> what the top unit's % of peak calls for, in the order of the codes
 BANDS = {

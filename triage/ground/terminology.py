@@ -26,6 +26,7 @@ _GENERATIONS = (
     (("gen9", "gen11", "gen12", "xe-lp"), "Gen12"),
     (("xe-h", "xe2", "xe3", "xe-lpg"), "Xe"),
 )
+_TILERS = frozenset(("Arm", "Adreno", "Metal"))
 _APIS = {"metal": "Metal", "cuda": "CUDA"}
 
 
@@ -84,6 +85,11 @@ def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
     if not found and facts.get("work") == "graphics":
         found.append("P3")
     return tuple(dict.fromkeys([*found, *([facts["link"]] if "link" in facts else [])]))
+
+
+def is_tiler() -> bool:
+    """True for the GPU of a phone, or Apple's: a tiler."""
+    return not _TILERS.isdisjoint(voice().names)
 
 
 def localize(text: str) -> str:

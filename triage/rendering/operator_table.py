@@ -80,7 +80,11 @@ def cover(operators: Sequence[OperatorEntry] | None) -> str:
 
 
 def operator_table(
-    operators: Sequence[OperatorEntry] | None, whole: float | None = None, *, wide: int = 0, most: int = DEFAULT_OPERATORS
+    operators: Sequence[OperatorEntry] | None,
+    whole: float | None = None,
+    *,
+    wide: int = 0,
+    most: int = DEFAULT_OPERATORS,
 ) -> TextTable | None:
     """The table of the `most` longest operators; None without any. whole: device time, ns. wide: columns of a terminal."""
     if not operators:

@@ -20,7 +20,7 @@ from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
@@ -98,7 +98,7 @@ def limiters(s: Summary, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`; "" where none is known."""
     if all(x["limiter_class"] == "unknown" for x in s["limiters"]):
         return ""
-    known = [f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
+    known = [f"{limiter_words(x['limiter_class']).name} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 

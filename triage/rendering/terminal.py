@@ -16,9 +16,9 @@ from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent, plural
-from triage.ground.terminology import localize, voice
+from triage.ground.terminology import voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases, verdict_phrases
 from triage.rendering.advice_labels import advised
 from triage.rendering.escape import clean, short
@@ -181,7 +181,7 @@ class _Page:
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)
-            if c["saved_ns"] and len(self.s["causes"]) > 1:  # of one item the head has the range
+            if c["saved_ns"]:
                 self.say(phrases.sureness(c), "bright_black", 4)
             if chain := phrases.chain(c):
                 self._labelled(HEADS.why, chain)
@@ -258,7 +258,10 @@ class _Page:
         above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
-            self.say(f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of device time. Profile next:", indent=2)
+            self.say(
+                f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of device time. Profile next:",
+                indent=2,
+            )
             self.command(k["profile"] or "")
 
     def markers(self) -> None:
@@ -293,7 +296,7 @@ class _Page:
         for m, label, times in zip(rows, labels, calls, strict=True):
             w = m["workload"]
             fill, style = terminal_bars.LOOKS[w["limiter_class"]]
-            words = "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"
+            words = "" if narrow else f" {limiter_words(w['limiter_class']).brief}"
             table.add_row(
                 label + times,
                 phrases.time(w["self_ns"]),

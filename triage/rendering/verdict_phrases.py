@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from triage.document.entries import VERDICT_CLASSES, UnitEntry
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
+from triage.document.time_shares import IDLE, IDLE_TO_FIX, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
 from triage.ground.kernel_names import kernel
 from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import percent, plural
@@ -22,7 +22,8 @@ from triage.rendering.phrases import number, several, time
 def verdict(name: str) -> str:
     """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
     words = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
-    return str(HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)])
+    idle = {IDLE: HEADS.idle, IDLE_TO_FIX: HEADS.idle_to_fix}
+    return str(idle.get(name) or words[VERDICT_CLASSES.index(name)])
 
 
 def root_cause(m: MarkerRow) -> str:

@@ -18,7 +18,7 @@ from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Columns
 from triage.document.entries import VERDICT_CLASSES, FindingEntry, OpinionEntry, RuledOutEntry
 from triage.document.page_entries import STATES
-from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
+from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, LEVELS, limiter_words
 from triage.ground.method import HIGH, LOW
 from triage.ground.phrasing import upper_first
 from triage.ground.terminology import localize, voice
@@ -112,8 +112,8 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "verdicts": list(VERDICT_CLASSES),
         "verdictNames": [verdict_phrases.verdict(v).lower() for v in VERDICT_CLASSES],
         "classes": list(CLASSES),
-        "classNames": [localize(BY_ID[c].name) for c in CLASSES],
-        "classText": [localize(BY_ID[c].meaning) for c in CLASSES],
+        "classNames": [limiter_words(c).name for c in CLASSES],
+        "classText": [limiter_words(c).meaning for c in CLASSES],
         "causes": [[c, titles.get(c, "")] for c in causes.list()],
         "todo": [causes(i["cause"]) for i in b.todo],
         "W": w_rows,
