@@ -59,8 +59,8 @@ def time_by_verdict(doc: Result) -> list[VerdictEntry]:
     times["not-diagnosed"] += frame["uncovered_ns"] or 0.0
     if frame["timeline"] and (idle := total - sum(times.values())) > MIN_SHOWN_SHARE * total:
         # between the work of a timeline: no workload's, and judged by items of its own
-        of = {f["rank"]: f["gain"]["of"] for f in doc["findings"] if f["gain"]}
-        mine = [i["bound_ns"] or 0.0 for i in doc["todo"] if i["findings"] and of.get(i["findings"][0]) == IDLE]
+        rests = {f["rank"] for f in doc["findings"] if any(e["metric"].startswith("idle.") for e in f["evidence"])}
+        mine = [i["bound_ns"] or 0.0 for i in doc["todo"] if i["findings"] and i["findings"][0] in rests]
         times[IDLE_TO_FIX] = min(idle, sum(mine))
         times[IDLE] = idle - times[IDLE_TO_FIX]
     return [{"verdict": v, "ns": ns, "share": ns / total, "count": count[v]} for v, ns in times.items() if ns]

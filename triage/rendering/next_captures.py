@@ -29,7 +29,7 @@ def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
     spots, everything = s["blind"], s["collect_all"] or ""
     if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
         return []  # the command that decides stands above
-    if len(everything) > MAX_COMMAND_CHARS:
+    if len(everything) > (MAX_COMMAND_CHARS if COMMAND_RE.match(everything) else MAX_SHOWN_CHARS):
         everything = ""
     one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
     if one:

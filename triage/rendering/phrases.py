@@ -21,7 +21,7 @@ from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import limiter_words
-from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, with_copies
+from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, upper_first, with_copies
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
@@ -219,12 +219,15 @@ def label(metric: str) -> str:
     """Label of a metric."""
     if schema.known(metric):
         return localize(schema.get(metric).label)
-    return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
+    # a dotted name is a column's
+    return clean(metric) if "." in metric else upper_first(clean(metric).replace("_", " "))
 
 
 def check(e: EvidenceEntry) -> str:
     """`TEX hit rate 57.0 % < 70 %`."""
     name = label(e["metric"])
+    if e["op"] == "is" and e["threshold"] is None:
+        return f"{name} {number(e['value'], e['unit'])}"
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
     return comparison(name, number(e["value"], e["unit"]), e["op"], limit(e))
@@ -236,13 +239,31 @@ def limit(e: EvidenceEntry) -> str:
 
 
 def spoken(formula: str) -> str:
-    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`."""
-    words = _ID.sub(
-        lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], localize(formula)
+    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`; limits in words."""
+    text = localize(formula)
+    while found := _CLAMP.search(text):
+        text = f"{text[: found.start()]}{_limited(*found.groups())}{text[found.end() :]}"
+    words = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], text)
+    words = (
+        words.replace("most(", "highest of (")
+        .replace("least(", "lowest of (")
+        .replace(" is known or ", " is known, else ")
     )
-    return words.replace("most(", "highest of (").replace("least(", "lowest of (")
+    words = _BARE.sub(r"\1", words)
+    return words[1:-1] if _WHOLE.fullmatch(words) else words
 
 
+def _limited(inside: str, low: str, high: str) -> str:
+    """`(x, at most 1)` of `clamp(x, 0, 1)`; `clamp(1 + x, 1, 1)` asks whether x is known."""
+    if low == high:
+        return f"1 if {inside.removeprefix('1 + ')} is known"
+    return f"({inside}, {f'at most {high}' if low == '0' else f'{low} to {high}'})"
+
+
+_INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # of parentheses, up to two levels deep
+_CLAMP = re.compile(rf"\bclamp\(({_INSIDE}?), ([\d.]+), ([\d.]+)\)")
+_BARE = re.compile(r"(?<!\w)\(([\d.]+(?: %)?)\)")  # a number alone needs no parentheses
+_WHOLE = re.compile(rf"\({_INSIDE}\)")
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
