@@ -140,7 +140,7 @@ class _Maker:
         caveats = [localize(c.text) for c in rule.caveats if may_hold(c.where, here)]
         caveats += self._tell_apart(rule, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
-        places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks)
+        places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), held)
         waits = evidence(rule.cause, places)
         title, verify = self.titles[index]
         root, explained_by = self.causes.explanation(part, workload, rule)

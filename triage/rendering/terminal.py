@@ -28,7 +28,7 @@ from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
-from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of
+from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of, wrapped
 
 MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
@@ -117,8 +117,8 @@ class _Page:
     def head(self) -> None:
         """Headline, totals, and the bar of limiters."""
         names = ", ".join(phrases.tail(c["path"]) for c in self.doc["captures"])
-        devices = ", ".join(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
-        device = short(devices, self.wide // 3)
+        devices = dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"])
+        device = short(", ".join(devices), self.wide // 3)
         name = short(names, self.wide - 10 - len(device) - 2)
         gap = self.wide - 8 - Text(name).cell_len - Text(device).cell_len
         self.console.print(Text.assemble(("triage: ", "bold"), name, " " * max(2, gap) if device else "", device))
@@ -191,7 +191,7 @@ class _Page:
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
-                self._labelled("At", code_places.location(at), "yellow")
+                self._labelled("At", code_places.in_full(at), "yellow")
         if not shown and (small := phrases.only_small(self.s)):
             self.say(small, indent=4)
         elif rest := self.s["causes"][len(shown) :]:
@@ -249,12 +249,9 @@ class _Page:
                 "bright_black",
                 2,
             )
-        for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"]),
-            timeline_phrases.ranks(self.doc["frame"]["ranks"]),
-        ):
-            if line:
-                self.say(line, indent=2)
+        frame = self.doc["frame"]
+        for line in filter(None, (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"]))):
+            self.say(line, indent=2)
         above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
@@ -302,13 +299,14 @@ class _Page:
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 *((Text.assemble((fill, style), words),) if limited else ()),
-                Text(clean(verdict_phrases.root_cause(m))),
+                Text(wrapped(verdict_phrases.root_cause(m), best)),
                 phrases.back(m),
             )
         self.console.print(table)
         if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
-            why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
-            self.say(f"{rest:,} more: {why}", "bright_black")
+            self.say(
+                f"{rest:,} more: {'--full' if len(self.s['markers']) > len(rows) else 'not listed'}", "bright_black"
+            )
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
