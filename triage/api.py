@@ -74,13 +74,10 @@ class Diagnosis(diagnosis_result.Diagnosis):
 
     @property
     def verdicts(self) -> dict[str, float]:
-        """Time in ns per verdict: fix, suspect, not-diagnosed, at-limit; {} without times."""
-        from triage.document.time_shares import IDLE, IDLE_TO_FIX, time_by_verdict
+        """Time in ns per verdict: fix, suspect, not-diagnosed, at-limit, in a trace idle-to-fix and idle; {} without times."""
+        from triage.document.time_shares import time_by_verdict
 
-        times = {v["verdict"]: v["ns"] for v in time_by_verdict(self.bundle.view)}
-        if idle := times.pop(IDLE_TO_FIX, 0.0):
-            times[IDLE] = times.get(IDLE, 0.0) + idle
-        return times
+        return {v["verdict"]: v["ns"] for v in time_by_verdict(self.bundle.view)}
 
     def save(self, path: str | Path, form: str = "", *, full: bool = False) -> Path:
         """Write a report in any format of `triage list formats`, by default what the name ends in. Returns the path.

@@ -220,10 +220,7 @@ def runs(capture: Capture) -> tuple[Masks, Masks]:
     walls = capture.facts.get("barrier.count")
     if walls is not None:  # what no barrier parts hands nothing over
         joined &= ~(walls[1:] == 0)
-    part = np.zeros(len(capture), dtype=bool)
-    part[1:] |= joined
-    part[:-1] |= joined
-    return part, joined
+    return np.concatenate([[False], joined]) | np.concatenate([joined, [False]]), joined
 
 
 def _merge(capture: Capture, own: Floats, total: float) -> Facts:
@@ -233,10 +230,7 @@ def _merge(capture: Capture, own: Floats, total: float) -> Facts:
     part, joined = runs(capture)
     where = np.flatnonzero(part)
     if not len(where):
-        return {
-            MERGED: (0.0, "no two neighbouring passes both lead with VRAM"),
-            "frame.merge_passes": (0.0, "none"),
-        }
+        return dict.fromkeys((MERGED, "frame.merge_passes"), (0.0, "no two neighbouring passes both lead with VRAM"))
     # where a run begins: not joined to the one before; likewise where it ends
     first = where[(where == 0) | ~np.concatenate([[False], joined])[where]]
     ends = where[~np.concatenate([joined, [False]])[where]]
