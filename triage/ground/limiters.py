@@ -5,7 +5,7 @@ Arrays hold positions in these tables, documents the ids. Colours, hatches and f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from msgspec import Struct
 
 from triage.ground.method import CLUSTER, HIGH, LOW
 from triage.ground.phrasing import points, whole_percent
@@ -14,8 +14,7 @@ from triage.ground.terminology import is_tiler, localize
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
 
-@dataclass(frozen=True, slots=True)
-class Limiter:
+class Limiter(Struct, frozen=True):
     """One limiter class. name: in legends; brief: in narrow tables; phrase: begins a verdict; limited: ends `25 % ...`;
     meaning: when a workload belongs to it.
     """
@@ -78,8 +77,8 @@ _OF_TILERS = Limiter(
 def limiter_words(name: str) -> Limiter:
     """A class by its id, in the words of the GPU that the report is about."""
     x = _OF_TILERS if name == "memory" and is_tiler() else BY_ID[name]
-    words = (localize(getattr(x, f.name)) for f in fields(x)[1:])
-    return Limiter(name, *words)
+    words = (localize(getattr(x, name)) for name in x.__struct_fields__[1:])
+    return Limiter(x.id, *words)
 
 
 # id -> what the top unit's % of peak calls for, in the order of the codes
