@@ -73,7 +73,7 @@ class Diagnosis(diagnosis_result.Diagnosis, dict=True):
 
     @property
     def verdicts(self) -> dict[str, float]:
-        """Time in ns per verdict: fix, suspect, not-diagnosed, at-limit; {} without times."""
+        """Time in ns per verdict: fix, suspect, not-diagnosed, at-limit, in a trace idle-to-fix and idle; {} without times."""
         from triage.document.time_shares import time_by_verdict
 
         return {v["verdict"]: v["ns"] for v in time_by_verdict(self.bundle.view)}

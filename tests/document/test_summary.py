@@ -10,8 +10,9 @@ from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
 from triage.document.missing_counters import missing_counters
 from triage.document.summary import summarise
+from triage.findings.text_fields import verdict_text
 from triage.ground import phrasing
-from triage.ground.limiters import level
+from triage.ground.limiters import CLASSES, level
 
 
 def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[str, Any]:
@@ -25,6 +26,7 @@ def document(findings: list[tuple[str, str, float]], own: float = 1e6) -> dict[s
         {
             "id": w,
             "name": f"name of {w}",
+            "kind": None,
             "self_ns": own,
             "limiter_class": "memory",
             "verdict_class": "not-diagnosed",
@@ -177,9 +179,7 @@ def test_a_small_gain_is_no_gain_of_nothing() -> None:
 def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
     from triage.rendering.phrases import spoken
 
-    assert (
-        spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "clamp(SM active / (1 - (GPU idle, else 0)), 0, 1)"
-    )
+    assert spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "SM active / (1 - (GPU idle, else 0)), at most 1"
     assert spoken("most(vram.throughput, 0)") == "highest of (DRAM SOL, 0)"
     assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
 
@@ -198,3 +198,38 @@ def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
     path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
     (idle,) = triage.diagnose(path).to_dict()["workloads"]
     assert idle["verdict"] == "CPU-bound: GPU idle."
+
+
+@pytest.mark.parametrize(
+    "name", ["pytorch-trace/training.pt.trace.json", "nsys-sqlite/training_two_gpus.sqlite", "gpu-trace/demo_frame"]
+)
+def test_rows_of_an_item_that_spans_workloads_share_its_saving(name: str) -> None:
+    doc = diagnosed(SAMPLES / name).to_dict()
+    whole = {i["cause"]: i for i in doc["todo"] if i["scope"] == "frame"}
+    saved: dict[str, float] = {}
+    for w in doc["workloads"]:
+        if (cause := next(iter(w["chain"]), "")) in whole:
+            assert w["saved_ns"] is not None
+            assert w["saved_ns"] <= w["self_ns"] * 1.0001
+            saved[cause] = saved.get(cause, 0.0) + w["saved_ns"]
+    assert saved
+    assert all(ns <= whole[cause]["saved_ns"] * 1.0001 for cause, ns in saved.items())
+
+
+def test_idle_time_that_items_save_is_to_fix() -> None:
+    d = diagnosed(SAMPLES / "pytorch-trace" / "training.pt.trace.json")
+    times = {v["verdict"]: v["ns"] for v in summarise(d.bundle)["verdicts"]}
+    assert times["idle-to-fix"] == pytest.approx(22.9e6, rel=0.01) == d.verdicts["idle-to-fix"]
+    assert "idle" not in times
+
+
+def test_a_texture_unit_of_a_phone_is_not_called_memory() -> None:
+    out = text(diagnosed(str(SAMPLES / "mobile" / "mali-frame.csv")), "terminal")
+    assert "texture, load/store, memory 40 %" in out
+    assert "tex/LS/mem" in out
+
+
+def test_a_verdict_names_a_limiter_once() -> None:
+    rop = CLASSES.index("rop")
+    assert verdict_text(rop, "ROP-bound (colour)") == "ROP-bound (colour)."
+    assert verdict_text(rop, "overdraw") == "ROP-bound (colour/depth output); overdraw."

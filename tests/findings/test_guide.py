@@ -65,3 +65,4 @@ def test_the_way_is_part_of_a_kernels_report(tmp_path: Path) -> None:
     assert steps["4: Which pipe of the SM is busy?"]["state"] == LIMITS
     assert "not applicable: " in steps["3: Why do the warps not issue?"]["answer"]
     assert all(s["state"] in STATES for s in steps.values())
+    assert steps["6: Which line of the source?"]["answer"].startswith("not in this export: ")

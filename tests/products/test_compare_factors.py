@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import triage
 from tests.cases.guide_kernels import Patient, patient, write
+from tests.conftest import SAMPLES
 from triage.diagnosis.diagnosing import Diagnoser
 from triage.products.compare.comparing import compare
 from triage.products.compare.explanations import Move, reading
@@ -41,21 +43,38 @@ def a(chip: str = "A100", stalls: dict[str, float] | None = None, **counters: fl
 
 
 def test_fewer_instructions(doctor: Diagnoser, tmp_path: Path) -> None:
-    (text, *rest), _ = remarks(doctor, tmp_path, a(), a(time=100_000, executed=3e7, cycles=200_000, sm_cycles=198_000))
+    sides = a(), a(time=100_000, executed=3e7, cycles=200_000, sm_cycles=198_000)
+    (why, text, *rest), _ = remarks(doctor, tmp_path, *sides)
     assert text.startswith("time 0.50x = instructions 0.50x · time per issued instruction 1.00x")
-    assert "mostly instructions: instructions executed 6e+07 -> 3e+07" in text
+    assert why == "mostly fewer instructions (0.50x): instructions executed 60,000,000 -> 30,000,000"
     assert rest == []
 
 
 def test_a_better_issue_rate_names_the_wait_that_went(doctor: Diagnoser, tmp_path: Path) -> None:
-    (text,), _ = remarks(
+    (why, text), _ = remarks(
         doctor,
         tmp_path,
         a(stalls={"long_scoreboard": 60.0}),
         a(stalls={"long_scoreboard": 20.0}, time=100_000, issue=80, cycles=200_000, sm_cycles=198_000),
     )
     assert "instructions 1.00x · time per issued instruction 0.50x" in text
-    assert "long scoreboard stalls 60.0 % -> 20.0 %" in text
+    assert why.startswith("mostly a higher issue rate (2.00x): ")
+    assert "long scoreboard 60.0 % -> 20.0 %" in why
+
+
+def test_bytes_that_fell_with_the_time_explain_a_better_issue_rate(doctor: Diagnoser, tmp_path: Path) -> None:
+    after = a(read=2e7, written=1e7, time=100_000, issue=80, cycles=200_000, sm_cycles=198_000)
+    (why, _), _ = remarks(doctor, tmp_path, a(), after)
+    assert why == "mostly fewer DRAM bytes (0.33x): 90 MB -> 30 MB; the issue rate is 2.00x"
+
+
+def test_instructions_that_were_not_counted_follow_from_the_other_factors() -> None:
+    published = SAMPLES / "compare"
+    pair = triage.compare(published / "table1_before.csv", published / "table1_after.csv")
+    why, text = pair.pairs[0]["remarks"]
+    assert why == "mostly more instructions (8.56x)"
+    assert "instructions 8.56x (not counted: time x issue rate x SM active, at equal clocks)" in text
+    assert "mostly more instructions (8.56x)" in pair.headline
 
 
 def test_what_the_factors_leave_is_said(doctor: Diagnoser, tmp_path: Path) -> None:

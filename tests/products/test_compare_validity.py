@@ -163,7 +163,7 @@ def test_every_form_says_the_change_alike(tmp_path: Path) -> None:
         # neither speed-ups nor gains beside it
         assert not re.search(r"% gain|% longer|1\.67 ?[x×]|[Ss]peed-up", text), form
         if form != "junit":
-            assert "(\u221245.0 to \u221222.5 %" in text and ": met" in text, form
+            assert "(range \u221245.0 to \u221222.5 %" in text and ": met" in text, form
 
 
 def test_a_regression_says_how_many_times_as_well(tmp_path: Path) -> None:

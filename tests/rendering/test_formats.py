@@ -17,7 +17,9 @@ from markdown_it import MarkdownIt
 from tests.conftest import FORMATS, ROOT, SAMPLES, diagnosis_of, generic, run
 from tests.helpers.reports import DEMO, HOSTILE, diagnosed, frame, hostile, jira_faults, text
 from tests.regolden import opened
+from triage.document.summary import summarise
 from triage.rendering import terminal_table
+from triage.rendering.next_captures import MAX_SHOWN_CHARS, collect_next
 
 
 @pytest.fixture(scope="module")
@@ -420,3 +422,18 @@ def test_names_that_no_cut_tells_apart_are_numbered() -> None:
     labels = terminal_table.numbered_names(places, 21, [" ×2"] * 3)
     assert [label[-4:] for label in labels] == [" (1)", " (2)", " (3)"] and len(labels[1]) <= 18
     assert terminal_table.numbered_names([("A", []), ("B", [])], 21, ["", ""]) == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ncu-rep/transpose.ncu-rep",
+        "rocprof-compute/four_kernels_mi210",
+        "rocprofv3-counters/4711_counter_collection.csv",
+    ],
+)
+def test_every_report_collects_with_one_command(name: str) -> None:
+    s = summarise(diagnosed(str(SAMPLES / name)).bundle)
+    *_, (_, whole) = collect_next(s, full=True)
+    *_, (sentence, command) = collect_next(s)
+    assert command == whole if len(whole) <= MAX_SHOWN_CHARS else f"({len(whole):,} characters)" in sentence

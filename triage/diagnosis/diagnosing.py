@@ -16,11 +16,11 @@ from triage.derive import View
 from triage.diagnosis import ranking
 from triage.diagnosis.diagnosis_result import Diagnosis, Item, Part, Whole
 from triage.diagnosis.firings import Ledger, untimed
-from triage.diagnosis.frame_facts import frame_captures, without_units
+from triage.diagnosis.frame_facts import MERGED, frame_captures, runs, without_units
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.minor_passes import minor_passes
-from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
+from triage.diagnosis.root_causes import CauseIndex, CauseTable, Fired, Leaders
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT, verdicts
 from triage.ground.limiters import CONFIDENCE, code
@@ -158,7 +158,13 @@ class Diagnoser:
             known,
             rules,
             claims,
+            self._spans(capture, whole),
         )
+
+    def _spans(self, capture: Capture, whole: CauseTable) -> dict[int, Masks]:
+        """Cause of the whole capture that rests on passes in a row -> these passes."""
+        causes = [c for c, row in whole.rows.items() if MERGED in self.book.rules[row.rule[0]].needs and row.root()[0]]
+        return {c: runs(capture)[0] for c in causes}
 
     def _wholes(
         self, capture: Capture, of: Mapping[int, Capture], leaders: Leaders, ledger: Ledger

@@ -39,7 +39,8 @@ class Part(Struct):
     limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
     before any cut. wholes: the whole capture (-1) and markers, for frame rules.
     view: of all workloads; known: the causes on them, kept where they are few. fired: rules that fired anywhere.
-    claims: cause of the whole capture -> the workloads whose time it is about, the cause that saves most first.
+    claims: cause of the whole capture -> the workloads whose time it is about, the cause that saves most first. spans: the
+    same of causes that rest on passes in a row, which say nothing of one pass alone.
     """
 
     capture: Capture
@@ -55,6 +56,7 @@ class Part(Struct):
     known: CauseTable | None
     fired: frozenset[int]
     claims: dict[int, Masks] = field(default_factory=dict)
+    spans: dict[int, Masks] = field(default_factory=dict)
 
     @property
     def frame(self) -> Capture:
@@ -78,6 +80,8 @@ class Part(Struct):
             out[w] = self.placed(w)
         for cause, mine in reversed(self.claims.items()):
             out[mine & (self.leaders.cause < 0) & np.isin(self.verdict, (FIX, SUSPECT))] = cause
+        for cause, mine in self.spans.items():
+            out[mine & (out < 0)] = cause
         return out
 
     @property

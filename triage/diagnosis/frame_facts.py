@@ -30,6 +30,7 @@ from triage.rulebook.packs import Rulebook
 from triage.schema.derived import HARDWARE_UNITS
 
 SHAPES = ("gpu.time", "launch.", "device.", "frame.", "copy.")  # metrics of traces and summaries, which name no unit
+MERGED = "frame.merge_share"
 LONGEST = 200  # passes considered for pairing: 20,000 pairs, whatever the size of the capture
 ORDERED = 0.001  # part of the frame below which a pass is not looked at as a producer or consumer
 TRIED = 500  # pairs whose order is looked at
@@ -59,7 +60,7 @@ def frame_captures(
             known |= _tiny(capture, own, leaf, total)
         known |= _communication(capture, own, total)
         known |= _weighted(capture, own, leaf, total)
-        known |= _merge(capture, own, leaf, total)
+        known |= _merge(capture, own, total)
         known |= _pairs(capture, own, leaf, total)
         passes = pass_facts(capture, total)
         known |= passes.whole
@@ -203,17 +204,15 @@ def _weighted(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts
     return out
 
 
-def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
-    """Runs of neighbours under one parent that all have VRAM as top unit, above BANDWIDTH."""
-    vram = capture.facts.get("vram.throughput")
-    if vram is None:
-        return {}
+def runs(capture: Capture) -> tuple[Masks, Masks]:
+    """Neighbours under one parent that all have VRAM as top unit, above BANDWIDTH: (in a run, joined to the one before)."""
+    own, vram = np.nan_to_num(capture.self_ns), capture.facts["vram.throughput"]
     lead = vram > BANDWIDTH
     for unit in HARDWARE_UNITS:
         other = capture.facts.get(f"{unit}.throughput")
         if other is not None and unit not in ("vram", "memory"):
             lead &= ~(other > vram)
-    good = leaf & lead & (own > 0) & ~_launches(capture)
+    good = capture.leaf & lead & (own > 0) & ~_launches(capture)
     some = np.flatnonzero(good)  # kinds are words: only those that matter are looked at
     good[some] = np.isin(capture.kinds[some], _FUSED)
     # workloads stand in the order of the export: neighbours are passes that follow each other
@@ -221,15 +220,17 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     walls = capture.facts.get("barrier.count")
     if walls is not None:  # what no barrier parts hands nothing over
         joined &= ~(walls[1:] == 0)
-    part = np.zeros(len(capture), dtype=bool)
-    part[1:] |= joined
-    part[:-1] |= joined
+    return np.concatenate([[False], joined]) | np.concatenate([joined, [False]]), joined
+
+
+def _merge(capture: Capture, own: Floats, total: float) -> Facts:
+    """Time in `runs`, the longest of them named."""
+    if "vram.throughput" not in capture.facts:
+        return {}
+    part, joined = runs(capture)
     where = np.flatnonzero(part)
     if not len(where):
-        return {
-            "frame.merge_share": (0.0, "no two neighbouring passes both lead with VRAM"),
-            "frame.merge_passes": (0.0, "none"),
-        }
+        return dict.fromkeys((MERGED, "frame.merge_passes"), (0.0, "no two neighbouring passes both lead with VRAM"))
     # where a run begins: not joined to the one before; likewise where it ends
     first = where[(where == 0) | ~np.concatenate([[False], joined])[where]]
     ends = where[~np.concatenate([joined, [False]])[where]]
@@ -240,7 +241,7 @@ def _merge(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     )
     text += f"; and {len(first) - RUNS} more" if len(first) > RUNS else ""
     return {
-        "frame.merge_share": (float(own[part].sum() / total), text),
+        MERGED: (float(own[part].sum() / total), text),
         "frame.merge_passes": (float(len(where)), text),
         **_intermediate(capture, part, joined),
     }

@@ -12,9 +12,9 @@ from triage.document.timeline_summary import TimelineEntry, length, timeline
 from triage.document.todo_items import TodoItem, is_first_once, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.method import HIGH
-from triage.ground.phrasing import lower_first, percent, plural
+from triage.ground.phrasing import lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
@@ -60,7 +60,7 @@ def headline(doc: Result, found: Sequence[TodoItem], item: str = "workload", *, 
         return f"{text}, ~{show(saved, 'ns')} ({percent(saved / total)}) recoverable. No item listed."
     lead = next((s for s in frame["limiters"] if s["share"]), None)
     if lead and lead["limiter_class"] != "unknown":
-        text += f", {(lead['share'] or 0.0) * 100:.0f} % {localize(BY_ID[lead['limiter_class']].limited)}"
+        text += f", {(lead['share'] or 0.0) * 100:.0f} % {limiter_words(lead['limiter_class']).limited}"
     if not found:
         text += ". All findings are accepted" if accepted else f". {_without_items(doc)}"
     return text + "."
@@ -171,11 +171,8 @@ def counted(doc: Result, item: str) -> str:
     copied = [kind == "copy" and item == "kernel" for kind in column(works, "kind")]
     calls = [int(n or 1) for n in column(works, "calls")]
     copies, count = sum(n for n, copy in zip(calls, copied, strict=True) if copy), len(copied) - sum(copied)
-    names, launched = plural(count, item), sum(calls) - copies
-    if item == "kernel" and launched > count:
-        names = f"{plural(launched, 'launch')} of {names}"
-    more = f"{copies:,} {'copy or fill' if copies == 1 else 'copies and fills'}" if copies else ""
-    return ", ".join(filter(None, [names if count or not copies else "", more]))
+    text, launched = with_copies(count + copies, copies, item), sum(calls) - copies
+    return f"{plural(launched, 'launch')} of {text}" if item == "kernel" and launched > count else text
 
 
 def _busy(t: TimelineEntry) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from triage.document.bundle import Bundle
+from triage.document.bundle import Bundle, column
 from triage.document.entries import LimiterEntry
 from triage.document.headline import counted, headline
 from triage.document.limit_readings import LimitReading, limit_readings
@@ -66,13 +66,14 @@ class Summary(TypedDict):
     collect_all: str | None
     unlisted: int
     untimed: bool
+    copies: int
 
 
 def summarise(b: Bundle) -> Summary:
     """Return what every report begins with; each number in it is a sum over listed findings or workloads."""
     doc = b.view
     frame, items = doc["frame"], todo_items(b.todo, doc)
-    total, dark, blind = frame["duration_ns"], undiagnosed_time(doc), missing_counters(doc)
+    total, dark, blind = frame["duration_ns"], undiagnosed_time(doc, b.item), missing_counters(doc)
     first = dark if is_unjudged(frame) else None
     above = first["collect"] if first else frame["collect_all"] or (blind[0]["collect"] if blind else None)
 
@@ -104,4 +105,5 @@ def summarise(b: Bundle) -> Summary:
         "collect_all": frame["collect_all"],
         "unlisted": frame["findings_total"] - frame["findings_listed"],
         "untimed": not total,
+        "copies": column(doc["workloads"], "kind").count("copy") if b.item == "kernel" else 0,
     }

@@ -11,14 +11,14 @@ from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEnt
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
 MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
-IDLE = "idle"
+IDLE, IDLE_TO_FIX = "idle", "idle-to-fix"
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger share of the time comes first, or before a list that saves less
 
 
 class UndiagnosedEntry(TypedDict):
     """All time that is not diagnosed.
 
-    uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all.
+    uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all; copies: of these.
     """
 
     ns: float
@@ -28,6 +28,7 @@ class UndiagnosedEntry(TypedDict):
     uncovered_ns: float
     names: list[str]
     count: int
+    copies: int
 
 
 class AtLimitEntry(TypedDict):
@@ -39,7 +40,7 @@ class AtLimitEntry(TypedDict):
 
 
 class VerdictEntry(TypedDict):
-    """Time of one verdict (a word of VERDICT_CLASSES, or IDLE) and its number of workloads; time outside all is not diagnosed."""
+    """Time of one verdict (a word of VERDICT_CLASSES, IDLE, or IDLE_TO_FIX) and its number of workloads; time outside all is not diagnosed."""
 
     verdict: str
     ns: float
@@ -57,7 +58,11 @@ def time_by_verdict(doc: Result) -> list[VerdictEntry]:
     times = {v: (frame["time_by_verdict"].get(v) or 0.0) for v in VERDICT_CLASSES}
     times["not-diagnosed"] += frame["uncovered_ns"] or 0.0
     if frame["timeline"] and (idle := total - sum(times.values())) > MIN_SHOWN_SHARE * total:
-        times[IDLE] = idle  # between the work of a timeline: no workload's, and judged by items of its own
+        # between the work of a timeline: no workload's, and judged by items of its own
+        rests = {f["rank"] for f in doc["findings"] if any(e["metric"].startswith("idle.") for e in f["evidence"])}
+        mine = [i["bound_ns"] or 0.0 for i in doc["todo"] if i["findings"] and i["findings"][0] in rests]
+        times[IDLE_TO_FIX] = min(idle, sum(mine))
+        times[IDLE] = idle - times[IDLE_TO_FIX]
     return [{"verdict": v, "ns": ns, "share": ns / total, "count": count[v]} for v, ns in times.items() if ns]
 
 
@@ -73,7 +78,7 @@ def needed(top: UnitEntry) -> str:
     return "needed bytes" if top["unit"] == "VRAM" else "needed work"
 
 
-def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
+def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | None:
     """All time that is not diagnosed, however little, with the largest workloads of it; None where all is diagnosed."""
     frame = doc["frame"]
     total, uncovered = frame["duration_ns"], frame["uncovered_ns"] or 0
@@ -81,6 +86,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
     if not total or ns < MIN_SHOWN_SHARE * total:
         return None
     verdicts, own = column(doc["workloads"], "verdict_class"), column(doc["workloads"], "self_ns")
+    kinds = column(doc["workloads"], "kind")
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
     longest = [max(mine, key=lambda i: own[i])] if mine else []
     units = doc["workloads"][longest[0]]["sol"] if longest else []
@@ -91,6 +97,7 @@ def undiagnosed_time(doc: Result) -> UndiagnosedEntry | None:
         "uncovered_ns": uncovered,
         "names": distinct_names(doc["workloads"], longest),
         "count": len(mine),
+        "copies": sum(kinds[i] == "copy" for i in mine) if item == "kernel" else 0,
         "collect": frame["unjudged_collect"],
     }
 

@@ -114,7 +114,7 @@ def _leading(d: Diagnosis) -> set[str]:
     """Root causes of the shown workloads, whose titles tables print even where no finding is listed."""
     seen = {k for p, part in enumerate(d.parts) for k in distinct(part.leaders.cause[d.shown(p)])}
     seen |= {one.root for part in d.parts for w, one in part.wholes.items() if w >= 0}
-    seen |= {k for part in d.parts for k in part.claims}
+    seen |= {k for part in d.parts for k in part.claims | part.spans}
     return {d.cause_index.names[k] for k in seen if k >= 0}
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from triage import schema
 from triage.capture.arrays import Values
 from triage.derive import View
 from triage.findings.finding_types import Check, Origin
 from triage.ground.columns import is_column
-from triage.ground.phrasing import as_written, comparison, failed_comparison, upper_first
+from triage.ground.phrasing import FIELD, as_written, comparison, failed_comparison, upper_first
 from triage.ground.terminology import localize
 from triage.ground.units import display, show
 from triage.inference.evaluate import Lookup
 from triage.rulebook.expression import TRUE, Condition
+from triage.rulebook.expression import value as compiled
 from triage.rulebook.rule import Rule, reads
 
 EQUAL = 0.005  # of a value: two that are closer print the same three digits
@@ -83,11 +86,24 @@ def _formula(lookup: Lookup, name: str, outside: tuple[str, ...] = ()) -> str:
     rule = lookup.rule
     if name in rule.thresholds:
         return as_written(rule.threshold(name, lookup.method), rule.thresholds[name].unit)
-    text = rule.let[name].text if name in rule.let else name
+    text = " or ".join(_known(rule.let[name].text, lookup)) if name in rule.let else name
     kept = ("or", name, *outside)
     text = _OWN_NAME.sub(lambda m: m[0] if m[0] in kept else _formula(lookup, m[0], (name, *outside)), text)
     text = _CHOICE.sub(lambda m: _choice(m[1].split(", "), lookup.view), text)
+    text = text.replace("not measured, ", "").replace(", not measured", "")
     return f"({text})" if outside and " " in text and not _CALL.fullmatch(text) else text
+
+
+def _known(text: str, lookup: Lookup) -> list[str]:
+    """The alternatives of `a or b`, without those that no workload has a value for; the last one where none has."""
+    parts, depth = [""], 0
+    for word in re.split(r"(\(|\)| or )", text):
+        depth += (word == "(") - (word == ")")
+        if word == " or " and not depth:
+            parts.append("")
+        else:
+            parts[-1] += word
+    return [p for p in parts[:-1] if np.isfinite(lookup.once(compiled(p))).any()] + parts[-1:]
 
 
 def _choice(choices: Sequence[str], view: View) -> str:
@@ -132,6 +148,26 @@ def holding_checks(rule: Rule, method: str, lookup: Lookup, i: int, origin: Call
     # a measured value in the place of a threshold says nothing without its name: shown where nothing else decides
     named = [x for c, x in telling if c.right is None or _has_threshold(rule, c)]
     return _strictest(named or [x for _, x in telling or based])
+
+
+def stated_checks(
+    rule: Rule, lookup: Lookup, i: int, origin: Callable[[str], Origin], made: Sequence[Check]
+) -> list[Check]:
+    """Numbers of the finding's sentence that none of the comparisons made shows: each with its origin, and no threshold."""
+    known, out = {c.metric for c in made}, []
+    for name in stated_metrics(rule):
+        value = at(lookup(name), i)
+        if name not in known and value == value:
+            unit = schema.get(name).unit
+            shown, shown_unit = display(value, unit)
+            figure = f"{upper_first(localize(schema.get(name).label))} {show(value, unit)}"
+            out.append(Check(name, round(shown, 6), shown_unit, "is", None, None, origin(name), figure, figure))
+    return out
+
+
+def stated_metrics(rule: Rule) -> list[str]:
+    """Metrics whose numbers stand in the finding's sentence."""
+    return [m for m in dict.fromkeys(f[1] for f in FIELD.finditer(rule.finding)) if schema.known(m)]
 
 
 def _strictest(checks: Sequence[Check]) -> list[Check]:

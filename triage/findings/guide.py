@@ -96,7 +96,8 @@ class Guide:
 
     def steps(self, i: int) -> list[StepEntry]:
         """One step per decision: fired rules, missing counters, else no evidence. Empty for other work."""
-        return [self._decision(d, i) for d in decisions() if self._asked(d)] if self.concerns(i) else []
+        asked = [d for d in decisions() if not d.rules or self._asked(d)] if self.concerns(i) else []
+        return [self._decision(d, i) if d.rules else self._lines(d) for d in asked]
 
     def checks(self, i: int) -> list[tuple[Decision, list[StepEntry]]]:
         """Every check of every decision with its answer."""
@@ -109,6 +110,13 @@ class Guide:
 
     def _asked(self, d: Decision) -> bool:
         return any(name in self.index for name in d.rules)
+
+    def _lines(self, d: Decision) -> StepEntry:
+        """The decision that findings answer by their lines, as far as the export has any."""
+        ask = f"{d.id}: {d.ask}"
+        if self.o.capture.table.locate is not None:
+            return _step(ask, "", "the findings below name their lines", NOTED)
+        return _step(ask, "", "not in this export: " + d.checks[0].instead, OPEN)
 
     def _decision(self, d: Decision, i: int) -> StepEntry:
         veto = next((v for v in d.unless if self._holds(v, i)), "")

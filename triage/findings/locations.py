@@ -33,6 +33,8 @@ def locations(capture: Capture, workload: int, cause: Cause | None, checks: Sequ
     elif cause.family in _EVIDENCE:
         rests_on = [m for c in checks for m in (c.metric, *_inputs(c.source))]
         metrics = list(dict.fromkeys((*rests_on, *cause.decides, _WAITING)))
+        if cause.family == "latency":  # the line where warps wait, before that which they wait for
+            metrics.sort(key=lambda m: not m.startswith("stall."))
     elif cause.family in _WAITS:
         metrics = [_WAITING]
     else:

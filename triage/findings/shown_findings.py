@@ -18,8 +18,8 @@ from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.evidence import at, holding_checks
-from triage.findings.finding_types import Finding
+from triage.findings.evidence import at, holding_checks, stated_checks, stated_metrics
+from triage.findings.finding_types import Finding, Origin
 from triage.findings.identity import fingerprint, identity
 from triage.findings.language_advice import can_express
 from triage.findings.locations import locations
@@ -111,7 +111,7 @@ class _Maker:
         for index in {r for _, r in wanted}:
             rule = d.book.rules[index]
             when = rule.when[d.method]
-            metrics = {m for c in when.conditions for m in reads(rule, c.names)}
+            metrics = {m for c in when.conditions for m in reads(rule, c.names)} | {*stated_metrics(rule)}
             self.origins.want(metrics, {w if whole is None else 0 for w, r in wanted if r == index})
 
     def make(self, rank: int, f: Firings, k: int) -> Finding:
@@ -121,7 +121,12 @@ class _Maker:
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
         gain = self._gain(rule, f, k)
         at_workload = workload if self.whole is None else 0
-        checks = tuple(holding_checks(rule, self.d.method, lookup, i, lambda m: self.origins.origin(m, at_workload, i)))
+
+        def origin(metric: str) -> Origin:
+            return self.origins.origin(metric, at_workload, i)
+
+        held = holding_checks(rule, self.d.method, lookup, i, origin)
+        checks = (*held, *stated_checks(rule, lookup, i, origin, held))
         here = self._here(workload)
         advice = self._advice(rule, lookup, i, here)
         confidence = rule.gain.confidence if rule.gain else "medium"
@@ -135,7 +140,7 @@ class _Maker:
         caveats = [localize(c.text) for c in rule.caveats if may_hold(c.where, here)]
         caveats += self._tell_apart(rule, i)
         caveats += [f"the export is damaged: {doubts[0]}"] if doubts else []
-        places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), checks)
+        places = locations(part.capture, workload, self.d.book.causes.get(rule.cause), held)
         waits = evidence(rule.cause, places)
         title, verify = self.titles[index]
         root, explained_by = self.causes.explanation(part, workload, rule)

@@ -16,7 +16,7 @@ from triage.derive.speed_of_light import clusters
 from triage.diagnosis.limiter import unit_names
 from triage.findings import occupancy_text
 from triage.ground.columns import is_column
-from triage.ground.limiters import LIMITERS
+from triage.ground.limiters import CLASSES, limiter_words
 from triage.ground.phrasing import FIELD, upper_first
 from triage.ground.terminology import localize
 from triage.ground.units import show
@@ -126,13 +126,17 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
 def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
     """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none).
 
-    limiter: a position in LIMITERS. measured: False where waits alone make it latency-bound, and no unit was measured:
+    limiter: a position in CLASSES. measured: False where waits alone make it latency-bound, and no unit was measured:
     nothing is claimed of units then.
     """
-    words = LIMITERS[limiter]
-    phrase = localize(words.limited if words.id == "latency" and not measured else words.phrase)
+    words = limiter_words(CLASSES[limiter])
+    phrase = words.limited if words.id == "latency" and not measured else words.phrase
     if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
         return f"{upper_first(phrase)}."
+    if (
+        phrase.partition(" (")[0].casefold() == best.partition(" (")[0].casefold()
+    ):  # the title is the narrower of two alike
+        return f"{upper_first(best)}."
     return f"{upper_first(phrase)}; {best}."
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from triage.ground.method import CLUSTER, HIGH, LOW
 from triage.ground.phrasing import points, whole_percent
+from triage.ground.terminology import is_tiler, localize
 
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
@@ -66,6 +67,19 @@ LIMITERS = (
 )  # fmt: skip
 BY_ID = {x.id: x for x in LIMITERS}
 CLASSES = tuple(BY_ID)
+# a phone's counters put its texture and load/store units on the side of memory
+_OF_TILERS = Limiter(
+    "memory", "texture, load/store, memory", "tex/LS/mem", "limited by texture, load/store or memory", "limited by texture, load/store or memory",
+    f"texture or load/store unit, a cache or memory at {_LOW} of peak or more, and highest",
+)  # fmt: skip
+
+
+def limiter_words(name: str) -> Limiter:
+    """A class by its id, in the words of the GPU that the report is about."""
+    x = _OF_TILERS if name == "memory" and is_tiler() else BY_ID[name]
+    words = (localize(getattr(x, name)) for name in x.__struct_fields__[1:])
+    return Limiter(x.id, *words)
+
 
 # id -> what the top unit's % of peak calls for, in the order of the codes
 BANDS = {

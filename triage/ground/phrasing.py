@@ -17,6 +17,13 @@ def plural(n: int, word: str) -> str:
     return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
 
 
+def with_copies(count: int, copies: int, item: str) -> str:
+    """`5 kernels, 2 copies and fills`: what of a count are copies is not called a kernel."""
+    work = plural(count - copies, item)
+    copied = f"{copies:,} {'copy or fill' if copies == 1 else 'copies and fills'}"
+    return f"{work}, {copied}" if copies and copies < count else copied if copies else work
+
+
 def either(words: Iterable[object]) -> str:
     """`a`, `a or b`, `a, b or c`."""
     *most, last = map(str, words)

@@ -28,6 +28,7 @@ _GENERATIONS = (
     (("gen9", "gen11", "gen12", "xe-lp"), "Gen12"),
     (("xe-h", "xe2", "xe3", "xe-lpg"), "Xe"),
 )
+_TILERS = frozenset(("Arm", "Adreno", "Metal"))
 _APIS = {"metal": "Metal", "cuda": "CUDA"}
 
 
@@ -46,6 +47,11 @@ class Voice(Struct, frozen=True):
     def whole(self) -> str:
         """All of a capture: only one of markers is a frame."""
         return "frame" if self.item == "marker" else "capture"
+
+    @property
+    def base(self) -> str:
+        """What every share in a report is of."""
+        return "frame" if self.item == "marker" else "device time"
 
 
 # of the report that is being written: sentences are made in many places, which are handed one entry at a time
@@ -80,6 +86,11 @@ def names_of(facts: Mapping[str, str]) -> tuple[str, ...]:
     if not found and facts.get("work") == "graphics":
         found.append("P3")
     return tuple(dict.fromkeys([*found, *([facts["link"]] if "link" in facts else [])]))
+
+
+def is_tiler() -> bool:
+    """True for the GPU of a phone, or Apple's: a tiler."""
+    return not _TILERS.isdisjoint(voice().names)
 
 
 def localize(text: str) -> str:

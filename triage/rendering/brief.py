@@ -257,7 +257,8 @@ class _Workload:
         name = clean(e["metric"] if known else phrases.label(e["metric"]))
         text = self.mark(name, str(e["source"].get("formula", "")))
         if e["op"] == "is":
-            return f"{text}: {'yes' if e['value'] else 'no'}"
+            stated = phrases.number(e["value"], e["unit"])
+            return f"{text} {stated}" if e["threshold"] is None else f"{text}: {'yes' if e['value'] else 'no'}"
         return f"{text} {phrases.number(e['value'], e['unit'])} {e['op']} {phrases.limit(e)}"
 
     def against(self) -> Iterator[str]:

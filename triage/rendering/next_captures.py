@@ -12,7 +12,8 @@ from triage.rendering.phrases import label
 
 # a program, words, then an option or a quoted text: instructions in words have a colon before
 COMMAND_RE = re.compile(r"[a-z][\w.-]* (?:[\w.-]+ )*(?:-|')")
-MAX_COMMAND_CHARS = 600  # a longer command buries the lines around it
+MAX_SHOWN_CHARS = 600  # a longer command buries the lines around it
+MAX_COMMAND_CHARS = 8_000  # a longer command is none that every shell takes
 
 
 def collect(b: CollectEntry) -> str:
@@ -20,22 +21,23 @@ def collect(b: CollectEntry) -> str:
     return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
 
 
-def collect_next(s: Summary, full: bool = False, room: int = MAX_COMMAND_CHARS) -> list[tuple[str, str]]:
-    """(sentence, command) of what to collect next: one command, once and last; "" for a sentence before it.
+def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
+    """(sentence, command) of what to collect next: one command, the same in every report, once and last; "" for a sentence without one.
 
-    full: what each missing counter enables, each with its command where no single one collects them all. room: characters of a
-    command that collects them all.
+    full: also what each missing counter enables, and a long command, which a short report only names.
     """
     spots, everything = s["blind"], s["collect_all"] or ""
     if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
         return []  # the command that decides stands above
-    if len(everything) > room:
+    if len(everything) > (MAX_COMMAND_CHARS if COMMAND_RE.match(everything) else MAX_SHOWN_CHARS):
         everything = ""
     one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
     if one:
         rules = {r for b in spots for r in b["rules"]}
         some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
         checks = f"{some}{plural(s['waiting'], 'check')} not evaluated. One run measures what is missing:"
+        if len(one) > MAX_SHOWN_CHARS and not full:
+            return [(f"{checks} its command ({len(one):,} characters) is in --full and in -o report.html.", "")]
         each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
         return [*each, (checks, one)]
     listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]

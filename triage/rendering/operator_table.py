@@ -52,40 +52,46 @@ _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
     ("Type", False, lambda o: _SHORT.get(o["type"].removeprefix("c10::"), o["type"])),
     ("Calls", True, lambda o: f"{o['calls']:,}"),
     (HEADS.time, True, lambda o: phrases.time(o["total_ns"])),
-    (HEADS.busy_share, True, lambda o: percent(o["share"])),
+    (HEADS.device_share, True, lambda o: percent(o["share"])),
     ("Rate", True, rate),
     ("Of roof", True, of_roof),
 )
 _FIXED = ("Operator", "Calls", HEADS.time)
 
 
-def _merged(operators: Sequence[OperatorEntry]) -> list[OperatorEntry]:
-    """Operators of several captures, equal ones as one; the longest says how near the roof it is."""
+def _merged(operators: Sequence[OperatorEntry], whole: float | None) -> list[OperatorEntry]:
+    """Operators of several captures, equal ones as one; the longest says how near the roof it is. share: of whole, ns."""
     out: dict[tuple[str, str, str], OperatorEntry] = {}
     for o in operators:
         first = out.setdefault((o["op"], o["dims"], o["type"]), {**o, "calls": 0, "total_ns": 0, "share": 0.0})
         first["calls"] += o["calls"]
         first["total_ns"] += o["total_ns"]
-        first["share"] = (first["share"] or 0.0) + (o["share"] or 0.0)
+        first["share"] = first["total_ns"] / whole if whole else None
     return sorted(out.values(), key=lambda o: -o["total_ns"])
 
 
 def cover(operators: Sequence[OperatorEntry] | None) -> str:
     """How much of the busy time the operators started; "" where it is most."""
-    share = sum(o["share"] or 0.0 for o in _merged(operators or ()))
-    text = f"Operators started {percent(share)} of busy time; graphs, earlier launches or other libraries the rest."
-    return text if 0 < share < MIN_COVER else ""
+    share, ns = (sum(o[key] or 0.0 for o in operators or ()) for key in ("share", "total_ns"))
+    if not 0 < share < MIN_COVER:
+        return ""
+    busy = f"{phrases.time(ns)} of {phrases.time(ns / share)} busy"
+    return f"Operators started {busy}; graphs, earlier launches or other libraries the rest."
 
 
 def operator_table(
-    operators: Sequence[OperatorEntry] | None, *, wide: int = 0, most: int = DEFAULT_OPERATORS
+    operators: Sequence[OperatorEntry] | None,
+    whole: float | None = None,
+    *,
+    wide: int = 0,
+    most: int = DEFAULT_OPERATORS,
 ) -> TextTable | None:
-    """The table of the `most` longest operators; None without any. wide: columns of a terminal."""
+    """The table of the `most` longest operators; None without any. whole: device time, ns. wide: columns of a terminal."""
     if not operators:
         return None
-    operators = _merged(operators)
+    operators = _merged(operators, whole)
     shown = operators[:most]
-    left_out = ("Of roof", HEADS.busy_share) if wide and wide < NARROW else (HEADS.busy_share,) if wide else ()
+    left_out = ("Of roof", HEADS.device_share) if wide and wide < NARROW else (HEADS.device_share,) if wide else ()
     if wide and any(map(of_roof, shown)):  # room for one of both
         left_out = ("Rate", *left_out)
     columns = [

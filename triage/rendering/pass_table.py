@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from triage.document.entries import PassEntry
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent
-from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.rendering import phrases
 from triage.rendering.labels import HEADS
@@ -88,9 +87,9 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Bytes moved", True, _moved),
     ("Read:write", True, _read_share),
     ("Bytes/px", True, _per_pixel),
-    (HEADS.limiter, False, lambda p: localize(BY_ID[p["limiter_class"]].brief)),
+    (HEADS.limiter, False, lambda p: limiter_words(p["limiter_class"]).brief),
     (HEADS.root_cause, False, lambda p: p["title"] or "–"),
-    (HEADS.saves, True, lambda p: phrases.time(p["saved_ns"]) if p["saved_ns"] else "–"),
+    (HEADS.saves_alone, True, lambda p: phrases.time(p["saved_ns"]) if p["saved_ns"] else "–"),
 )
 # what fits a window of 80 columns, under shorter heads
 _SHORTER = {"Dispatches": "Disp.", "Primitives out": "Prims", "Bytes moved": "Bytes"}
@@ -99,7 +98,7 @@ _NARROW_COLUMNS = (
 )  # fmt: skip
 _NARROWEST_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.root_cause)  # below NARROW
 NARROW = 72
-_FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cause, HEADS.saves)
+_FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cause, HEADS.saves_alone)
 
 
 def decisive_first(table: TextTable) -> TextTable:

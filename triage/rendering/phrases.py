@@ -13,8 +13,8 @@ from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
-from triage.ground.limiters import BY_ID
-from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural
+from triage.ground.limiters import limiter_words
+from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, upper_first, with_copies
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
@@ -38,6 +38,21 @@ def number(value: float | None, unit: str) -> str:
 def total(s: Summary) -> str:
     """`14.2 ms in 79 markers`."""
     return f"{time(s['duration_ns'])} in {s['counted']}" if s["duration_ns"] else f"{s['counted']}, no durations"
+
+
+def rows(s: Summary) -> str:
+    """`Markers`; `Kernels and copies`, where the table has both."""
+    return voice().items + (" and copies" if s["copies"] else "")
+
+
+def several(count: int, copies: int) -> str:
+    """`5 kernels, 2 copies and fills`."""
+    return with_copies(count, copies, voice().item)
+
+
+def base() -> str:
+    """`shares of the frame`, `shares of device time`: beside each table with shares."""
+    return f"shares of {'the ' if voice().item == 'marker' else ''}{voice().base}"
 
 
 def recoverable(s: Summary) -> str:
@@ -76,7 +91,7 @@ def limiters(s: Summary, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`; "" where none is known."""
     if all(x["limiter_class"] == "unknown" for x in s["limiters"]):
         return ""
-    known = [f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
+    known = [f"{limiter_words(x['limiter_class']).name} {percent(x['share'])}" for x in s["limiters"] if x["share"]]
     return ", ".join(known[:most])
 
 
@@ -156,7 +171,7 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = voice().whole
+    whole = voice().base
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
         share = f"{percent(g['fraction'])} of {whole}"
@@ -198,12 +213,15 @@ def label(metric: str) -> str:
     """Label of a metric."""
     if schema.known(metric):
         return localize(schema.get(metric).label)
-    return clean(metric) if "." in metric else clean(metric).replace("_", " ")  # a dotted name is a column's
+    # a dotted name is a column's
+    return clean(metric) if "." in metric else upper_first(clean(metric).replace("_", " "))
 
 
 def check(e: EvidenceEntry) -> str:
     """`TEX hit rate 57.0 % < 70 %`."""
     name = label(e["metric"])
+    if e["op"] == "is" and e["threshold"] is None:
+        return f"{name} {number(e['value'], e['unit'])}"
     if e["op"] == "is":
         return f"{name}: {'yes' if e['value'] else 'no'}"
     return comparison(name, number(e["value"], e["unit"]), e["op"], limit(e))
@@ -215,13 +233,31 @@ def limit(e: EvidenceEntry) -> str:
 
 
 def spoken(formula: str) -> str:
-    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`."""
-    words = _ID.sub(
-        lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], localize(formula)
+    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`; limits in words."""
+    text = localize(formula)
+    while found := _CLAMP.search(text):
+        text = f"{text[: found.start()]}{_limited(*found.groups())}{text[found.end() :]}"
+    words = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], text)
+    words = (
+        words.replace("most(", "highest of (")
+        .replace("least(", "lowest of (")
+        .replace(" is known or ", " is known, else ")
     )
-    return words.replace("most(", "highest of (").replace("least(", "lowest of (")
+    words = _BARE.sub(r"\1", words)
+    return words[1:-1] if _WHOLE.fullmatch(words) else words
 
 
+def _limited(inside: str, low: str, high: str) -> str:
+    """`(x, at most 1)` of `clamp(x, 0, 1)`; `clamp(1 + x, 1, 1)` asks whether x is known."""
+    if low == high:
+        return f"1 if {inside.removeprefix('1 + ')} is known"
+    return f"({inside}, {f'at most {high}' if low == '0' else f'{low} to {high}'})"
+
+
+_INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # of parentheses, up to two levels deep
+_CLAMP = re.compile(rf"\bclamp\(({_INSIDE}?), ([\d.]+), ([\d.]+)\)")
+_BARE = re.compile(r"(?<!\w)\(([\d.]+(?: %)?)\)")  # a number alone needs no parentheses
+_WHOLE = re.compile(rf"\({_INSIDE}\)")
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 

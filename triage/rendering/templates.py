@@ -25,7 +25,7 @@ from triage.files.bundled import share
 from triage.ground import phrasing, units
 from triage.ground.errors import ReportError
 from triage.ground.gap_reasons import GAP_WORDS
-from triage.ground.limiters import BANDS, LIMITERS
+from triage.ground.limiters import BANDS, CLASSES, limiter_words
 from triage.ground.phrasing import percent
 from triage.ground.terminology import localize, voice
 from triage.rendering import (
@@ -164,7 +164,9 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "noun": voice(),
         "pass_table": pass_table(doc["passes"], full=full),
         "frames_table": frames_table(doc["captures"], most=MAX_MARKERS if full else DEFAULT_MARKERS),
-        "operator_table": operator_table(doc["frame"]["operators"], most=MAX_OPERATORS if full else DEFAULT_OPERATORS),
+        "operator_table": operator_table(
+            doc["frame"]["operators"], doc["frame"]["duration_ns"], most=MAX_OPERATORS if full else DEFAULT_OPERATORS
+        ),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),
         # what a user's template gets is plain data
@@ -186,6 +188,7 @@ class Phrases:
     # each function by itself: through the module, a template would reach everything the module imports
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
+    rows, base, several = staticmethod(phrases.rows), staticmethod(phrases.base), staticmethod(phrases.several)
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
     root_cause = staticmethod(verdict_phrases.root_cause)
@@ -221,10 +224,11 @@ class Phrases:
     frames = staticmethod(frames)
     steps = staticmethod(timeline_phrases.steps)
     ranks = staticmethod(timeline_phrases.ranks)
+    kernel_share = staticmethod(timeline_phrases.kernel_share)
 
     def __init__(self) -> None:
-        self.classes = {x.id: localize(x.name) for x in LIMITERS}
-        self.meanings = {x.id: localize(x.meaning) for x in LIMITERS}
+        self.classes = {x: limiter_words(x).name for x in CLASSES}
+        self.meanings = {x: limiter_words(x).meaning for x in CLASSES}
         self.bands = dict(BANDS)
         self.gaps = {g.id: g.name for g in GAP_WORDS.values()}
 

@@ -16,9 +16,9 @@ from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent, plural
-from triage.ground.terminology import localize, voice
+from triage.ground.terminology import voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases, verdict_phrases
 from triage.rendering.advice_labels import advised
 from triage.rendering.escape import clean, short
@@ -28,7 +28,7 @@ from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
 from triage.rendering.queue_text import queue_lines
-from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of
+from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of, wrapped
 
 MAX_WIDTH = 120
 DEFAULT_ROWS = 8  # markers and passes listed without --full
@@ -117,8 +117,8 @@ class _Page:
     def head(self) -> None:
         """Headline, totals, and the bar of limiters."""
         names = ", ".join(phrases.tail(c["path"]) for c in self.doc["captures"])
-        devices = ", ".join(dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"]))
-        device = short(devices, self.wide // 3)
+        devices = dict.fromkeys(clean(c["device"]) for c in self.doc["captures"] if c["device"])
+        device = short(", ".join(devices), self.wide // 3)
         name = short(names, self.wide - 10 - len(device) - 2)
         gap = self.wide - 8 - Text(name).cell_len - Text(device).cell_len
         self.console.print(Text.assemble(("triage: ", "bold"), name, " " * max(2, gap) if device else "", device))
@@ -181,7 +181,7 @@ class _Page:
             self.console.print(line)
             for text in more:
                 self.say(text, "bold", 4)
-            if c["saved_ns"] and len(self.s["causes"]) > 1:  # of one item the head has the range
+            if c["saved_ns"]:
                 self.say(phrases.sureness(c), "bright_black", 4)
             if chain := phrases.chain(c):
                 self._labelled(HEADS.why, chain)
@@ -191,7 +191,7 @@ class _Page:
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
-                self._labelled("At", code_places.location(at), "yellow")
+                self._labelled("At", code_places.in_full(at), "yellow")
         if not shown and (small := phrases.only_small(self.s)):
             self.say(small, indent=4)
         elif rest := self.s["causes"][len(shown) :]:
@@ -249,16 +249,16 @@ class _Page:
                 "bright_black",
                 2,
             )
-        for line in (
-            timeline_phrases.steps(self.doc["frame"]["steps"]),
-            timeline_phrases.ranks(self.doc["frame"]["ranks"]),
-        ):
-            if line:
-                self.say(line, indent=2)
+        frame = self.doc["frame"]
+        for line in filter(None, (timeline_phrases.steps(frame["steps"]), timeline_phrases.ranks(frame["ranks"]))):
+            self.say(line, indent=2)
         above = self.s["unjudged"]["collect"] if self.s["unjudged"] else None
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
-            self.say(f"{short(k['name'], 40)}: {percent(k['share'])} of kernel time. Profile next:", indent=2)
+            self.say(
+                f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of device time. Profile next:",
+                indent=2,
+            )
             self.command(k["profile"] or "")
 
     def markers(self) -> None:
@@ -271,7 +271,7 @@ class _Page:
                 self.title("Utilisation of the busiest units")
                 self.say("\n".join(busy[:DEFAULT_ROWS]), indent=2)
             return
-        self.title(f"{voice().items} by {HEADS.self_time.lower()}")
+        self.title(f"{phrases.rows(self.s)} by {HEADS.self_time.lower()}")
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         narrow = self.wide < NARROW  # no share, and of the limiter its fill alone
         limited = any(m["workload"]["limiter_class"] != "unknown" for m in rows)
@@ -293,19 +293,20 @@ class _Page:
         for m, label, times in zip(rows, labels, calls, strict=True):
             w = m["workload"]
             fill, style = terminal_bars.LOOKS[w["limiter_class"]]
-            words = "" if narrow else f" {localize(BY_ID[w['limiter_class']].brief)}"
+            words = "" if narrow else f" {limiter_words(w['limiter_class']).brief}"
             table.add_row(
                 label + times,
                 phrases.time(w["self_ns"]),
                 *(() if narrow else (percent(w["share"]),)),
                 *((Text.assemble((fill, style), words),) if limited else ()),
-                Text(clean(verdict_phrases.root_cause(m))),
+                Text(wrapped(verdict_phrases.root_cause(m), best)),
                 phrases.back(m),
             )
         self.console.print(table)
         if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
-            why = "--full" if len(self.s["markers"]) > len(rows) else "not listed"
-            self.say(f"{rest:,} more: {why}", "bright_black")
+            self.say(
+                f"{rest:,} more: {'--full' if len(self.s['markers']) > len(rows) else 'not listed'}", "bright_black"
+            )
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""
@@ -329,7 +330,7 @@ class _Page:
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
         found, most = self.doc["frame"]["operators"], MAX_OPERATORS if self.full else DEFAULT_OPERATORS
-        t = operator_table(found, wide=self.wide, most=most)
+        t = operator_table(found, self.s["duration_ns"], wide=self.wide, most=most)
         if t is None:
             return
         self.title(HEADS.operators)

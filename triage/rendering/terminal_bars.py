@@ -10,10 +10,9 @@ from rich.text import Text
 from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, VerdictEntry
-from triage.ground.limiters import BY_ID
+from triage.document.time_shares import IDLE, IDLE_TO_FIX, VerdictEntry
+from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent
-from triage.ground.terminology import localize
 from triage.rendering import phrases, verdict_phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.labels import HEADS
@@ -37,6 +36,7 @@ VERDICT_LOOKS = {
     "suspect": ("▒", "yellow"),
     "not-diagnosed": ("~", "yellow"),
     "at-limit": ("=", "bright_black"),
+    IDLE_TO_FIX: ("▞", "red"),
     IDLE: ("·", "bright_black"),
 }
 
@@ -100,7 +100,7 @@ def bar(known: list[LimiterEntry], cells: int) -> Text:
 
 def legend(known: list[LimiterEntry], cells: int) -> Text:
     """Legend of `bar`."""
-    words = [f"{localize(BY_ID[x['limiter_class']].name)} {percent(x['share'])}" for x in known]
+    words = [f"{limiter_words(x['limiter_class']).name} {percent(x['share'])}" for x in known]
     return _legend([(LOOKS[x["limiter_class"]], text) for x, text in zip(known, words, strict=True)], cells)
 
 

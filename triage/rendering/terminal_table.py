@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -10,6 +11,7 @@ from triage.document.disambiguate import Place, apart
 from triage.document.markers_by_time import MarkerRow
 from triage.rendering import phrases
 from triage.rendering.escape import clean, distinct, short
+from triage.rendering.labels import HEADS
 from triage.rendering.text_table import TextTable
 
 
@@ -20,11 +22,21 @@ def table_of(t: TextTable, wide: int, split: int = -1) -> Table:
     split %= len(widest)
     room = max(20, wide - sum(widest[1:]) + widest[split] - len(widest))
     first = min(widest[0], max(room - max(12, widest[split]), room * 3 // 5))
-    for i, (header, right) in enumerate(t.headers):
-        add_column(table, header, first if i == 0 else room - first if i == split else widest[i], right)
+    widths = [first if i == 0 else room - first if i == split else widest[i] for i in range(len(widest))]
+    for (header, right), width in zip(t.headers, widths, strict=True):
+        add_column(table, header, width, right)
+    whole = [header == HEADS.root_cause for header, _ in t.headers[1:]]
     for row in t.rows:
-        table.add_row(short(row[0], first), *(clean(cell) for cell in row[1:]))
+        cells = zip(row[1:], widths[1:], whole, strict=True)
+        table.add_row(
+            short(row[0], first), *(wrapped(cell, wide) if all_ else clean(cell) for cell, wide, all_ in cells)
+        )
     return table
+
+
+def wrapped(text: str, width: int) -> str:
+    """A cell that is read whole, broken at blanks and hyphens."""
+    return "\n".join(textwrap.wrap(clean(text), width))
 
 
 def add_column(table: Table, header: str, width: int, right: bool = False) -> None:

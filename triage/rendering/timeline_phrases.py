@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from triage.document.summary import Summary
 from triage.document.timeline_summary import length
-from triage.document.trace_entries import DeviceEntry, GapEntry, RankEntry, StepEntry
+from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, RankEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent, plural
 from triage.rendering.escape import clean
@@ -64,6 +65,11 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
     among = " of these" * (worst in later)
     slowest = f"slowest{among} {clean(worst['name'])} {time(worst['ns'])}"
     return f"{len(entries):,} steps on the device: median {time(usual)} after the first, {slowest}"
+
+
+def kernel_share(k: KernelEntry, s: Summary) -> str:
+    """Time of a kernel as a share of device time."""
+    return percent(k["total_ns"] / s["duration_ns"]) if s["duration_ns"] else "\u2013"
 
 
 def ranks(entries: Sequence[RankEntry] | None) -> str:

@@ -9,20 +9,21 @@ from collections.abc import Sequence
 from triage.document.entries import VERDICT_CLASSES, UnitEntry
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
+from triage.document.time_shares import IDLE, IDLE_TO_FIX, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
 from triage.ground.kernel_names import kernel
 from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
-from triage.rendering.phrases import number, time
+from triage.rendering.phrases import number, several, time
 
 
 def verdict(name: str) -> str:
     """`Not diagnosed`: a word of VERDICT_CLASSES as people read it."""
     words = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
-    return str(HEADS.idle if name == IDLE else words[VERDICT_CLASSES.index(name)])
+    idle = {IDLE: HEADS.idle, IDLE_TO_FIX: HEADS.idle_to_fix}
+    return str(idle.get(name) or words[VERDICT_CLASSES.index(name)])
 
 
 def root_cause(m: MarkerRow) -> str:
@@ -67,12 +68,12 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
     sentences = []
     both = bool(u["count"] and u["uncovered_ns"])  # with one reason alone, its time is the total
     if u["count"]:
-        first, several = short(u["names"][0], 40), u["count"] > 1
-        who = plural(u["count"], voice().item) if several else first
+        first, many = short(u["names"][0], 40), u["count"] > 1
+        who = several(u["count"], u["copies"]) if many else first
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
-        why = f"{',' if several else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
+        why = f"{',' if many else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
-            why = f"{f', the longest {first}' if several else ''}: {_busiest(u['top'])}"
+            why = f"{f', the longest {first}' if many else ''}: {_busiest(u['top'])}"
         sentences.append(f"{who}{ns}{why}.")
     if u["uncovered_ns"]:
         where = f"{time(u['uncovered_ns'])} outside" if both else "Outside"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.compare.compare_result import Comparison
+from triage.products.compare.factors import chief
 from triage.products.compare.timeline_changes import of_device
 from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles, unequal_work
 from triage.products.noise import FASTER, SLOWER
@@ -77,14 +78,15 @@ def _device(rows: Mapping[str, float], what: str) -> str:
 
 
 def _workload(doc: Comparison, whole: float) -> str:
-    """The workload that adds most, where it adds at least half of the change of the frame; of a single one what was found and is gone."""
+    """The workload that adds most, where it adds at least half of the change of the frame; of a single one what most of its change is, and what was found."""
     if doc["work"]["unequal"] or not doc["pairs"]:
         return ""
     if doc["totals"]["pairs"] == 1:
         pair = doc["pairs"][0]
-        some, word = (pair["new"], "found now") if whole > 0 else (pair["fixed"], "gone")
+        some, word = (pair["new"], "now found") if whole > 0 else (pair["fixed"], "no longer found")
         named = [lower_first(doc["rules"][r]["title"]) for r in some]
-        return f"{first_of(named, NAMED, sep=' and ')} {word}" if some else ""
+        rules = f"{word}: {first_of(named, NAMED)}" if some else ""
+        return "; ".join(filter(None, (chief(pair["remarks"]), rules)))
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
     if adds[most] / whole < MIN_CHIEF_SHARE:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.phrasing import either, percent, plural, upper_first, whole_percent
+from triage.ground.phrasing import either, lower_first, percent, plural, upper_first, whole_percent
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
-from triage.products.compare import charts
+from triage.products.compare import charts, factors
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
@@ -25,7 +25,7 @@ from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
-from triage.rendering.labels import AS_DATA
+from triage.rendering.labels import AS_DATA, HEADS
 from triage.rendering.phrases import number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
@@ -39,8 +39,8 @@ OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: f"prediction too wide to test: its range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
-    REACHES_NOTHING: "prediction too wide to test: it holds no change at all",
+    TOO_WIDE: f"too wide to test, the range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
+    REACHES_NOTHING: "too wide to test, the range includes no change",
     UNSURE: "inconclusive: too few runs",
     UNTRIED: "not tested: the finding is still present",
 }
@@ -76,7 +76,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
     pairs.sort(key=lambda p: -abs(_adds(p)))
     shown = None if full or form == "html" else DEFAULT_PAIRS
     names_ = dict(zip(map(id, doc["pairs"]), titles(doc["pairs"]), strict=True))
-    listed = [_pair(p, names_[id(p)], full) for p in pairs[:shown]]
+    listed = [_pair(p, names_[id(p)], doc["rules"], full) for p in pairs[:shown]]
     for p, title in zip(listed, distinct([p["where"] for p in listed], 80), strict=True):
         p["title"] = title
     done = unequal_work(doc)
@@ -118,7 +118,7 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
     most = max((ns or 0.0 for p in pairs for ns in (p["before_ns"], p["after_ns"])), default=0.0)
     reach, cards = charts.reach(pairs), len(listed) if full else CARDS
     rate = doc["work"]["per_iteration"]
-    scale = f"\u2212{reach * 100:.0f} to +{reach * 100:.0f} %"
+    scale = f"{HEADS.time} \u00b1{reach * 100:.0f} %"
     return {
         "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
         "draw": {"look": charts.look, "pair": charts.pair, "change": charts.change},
@@ -255,7 +255,7 @@ def open_questions(doc: Comparison) -> str:
     return f"{plural(count, 'inconclusive workload')} slower than allowed so far; first {name}: {change(worst)}"
 
 
-def _pair(p: Paired, name: str, full: bool) -> dict[str, Any]:
+def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bool) -> dict[str, Any]:
     moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
@@ -266,6 +266,7 @@ def _pair(p: Paired, name: str, full: bool) -> dict[str, Any]:
         ("not evaluated", p["unknown"]),
     )
     outcomes = [(word, ids) for word, ids in words if ids]
+    predicted = prediction(p, rules)
     return {
         **p,
         # more than its times; of an unchanged one, what else is new
@@ -279,8 +280,8 @@ def _pair(p: Paired, name: str, full: bool) -> dict[str, Any]:
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "remarks_text": [_wrap(r) for r in p["remarks"]],
         "outcomes": outcomes,
-        "prediction": upper_first(prediction(p)),
-        "prediction_text": _wrap(prediction(p)),
+        "prediction": upper_first(predicted),
+        "prediction_text": _wrap(predicted),
         "adds": added(_adds(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
@@ -297,26 +298,28 @@ def _distinct(moved: Sequence[Change]) -> list[Change]:
 
 
 def _why(p: Paired, moved: Sequence[Change]) -> str:
-    """Explanation of a pair in a cell: the factors of its time, else the counters that changed most."""
-    factors = next((r for r in p["remarks"] if r.startswith("time ") and " = " in r), "")
+    """Explanation of a pair in a cell: what most of its change is, else the counters that changed most."""
     counters = [
         f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
     ]
-    # of the product what the other columns do not say: the ratio of instructions, of the time of each, of idle SMs, of the clock
-    product = factors.partition(" = ")[2].partition(";")[0]
-    return product or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
+    return (
+        factors.chief(p["remarks"])
+        or ", ".join(counters)
+        or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
+    )
 
 
-def prediction(p: Paired) -> str:
-    """`predicted −2.0 % (−5.1 to 0.0 %, SOL004), measured +621.4 %: missed`; "" without a prediction."""
+def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
+    """`a fix of “idle SMs” (SOL004) was predicted to change the time by −2.0 % (range −5.1 to 0.0 %); measured +621.4 %: regression`."""
     if not (made := p["predicted"]):
         return ""
     low, high = (end or 0.0 for end in made["interval"])
-    text = f"predicted {signed(made['change'] or 0.0)} ({spread(low, high)}, {made['rule']})"
+    title = lower_first(rules[made["rule"]]["title"])
+    text = f"a fix of “{title}” ({made['rule']}) was predicted to change the time by {signed(made['change'] or 0.0)} (range {spread(low, high)})"
     if p["verdict"] == SLOWER and made["achieved"]:
-        return text + f", measured {signed(longer(p) - 1)}: regression"
+        return text + f"; measured {signed(longer(p) - 1)}: regression"
     if word := OUTCOMES.get(made["doubt"] or made["came_true"] or ""):
-        text += f", measured {signed(longer(p) - 1)}: {word}"
+        text += f"; measured {signed(longer(p) - 1)}: {word}"
     return text
 
 

@@ -198,7 +198,7 @@ def _pair(
     needs: Mapping[str, Sequence[str]],
 ) -> Paired:
     """One workload on both sides. needs: rule id -> the counters that it rests on."""
-    judged["remarks"] += factors.remarks(b, a)
+    judged["remarks"] += factors.remarks(b, a, judged["verdict"] in (FASTER, SLOWER))
     # what was blind on one side can be neither fixed nor new there
     fixed = _rules(b, a, (FIRED, ABSENT))
     predicted = promised(b, [*fixed, *eased(b, a)], [r for r, code in b.rules.items() if code == FIRED], judged)

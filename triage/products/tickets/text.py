@@ -164,14 +164,21 @@ def _rows(evidence: Sequence[FindingEntry], by_id: ById, total_ns: float | None,
 def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
     """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
     w = by_id.get(f["workload"])
-    numbers = [e for e in f["evidence"] if e["op"] != "is"] or f["evidence"]
+    numbers = [e for e in f["evidence"] if e["op"] != "is" or e["threshold"] is None] or f["evidence"]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
     numbers = list({e["metric"]: e for e in reversed(numbers)}.values())[::-1]
+    # first what the ticket's sentence says
+    stated = [
+        e
+        for e in numbers
+        if phrases.number(e["value"], e["unit"]).replace(".0 ", " ") in f["message"].replace(".0 ", " ")
+    ]
+    numbers = [*stated, *(e for e in numbers if e not in stated)]
     return {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
         "why": phrases.check(numbers[0]) if numbers else f["title"],
-        "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[:2]),
+        "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[: max(2, len(stated))]),
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
     }
 

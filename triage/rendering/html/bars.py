@@ -13,17 +13,23 @@ from markupsafe import Markup, escape
 from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
 from triage.document.summary import Summary
-from triage.document.time_shares import IDLE, VerdictEntry
+from triage.document.time_shares import IDLE, IDLE_TO_FIX, VerdictEntry
 from triage.document.todo_items import TodoItem
-from triage.ground.limiters import BY_ID
+from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent, plural
-from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.rendering import phrases, verdict_phrases
 from triage.rendering.labels import HEADS
 
 NUMBERED = 7  # items that get a number in the bar
-VERDICT_HATCHES = {"fix": "", "suspect": "latency", "not-diagnosed": "dark", "at-limit": "", IDLE: ""}
+VERDICT_HATCHES = {
+    "fix": "",
+    "suspect": "latency",
+    "not-diagnosed": "dark",
+    "at-limit": "",
+    IDLE_TO_FIX: "memory",
+    IDLE: "",
+}
 # One hatch per limiter class, drawn over its colour.
 HATCHES = {
     "compute": "",
@@ -77,7 +83,7 @@ def strip(limiters: Sequence[LimiterEntry], high: int = 20) -> Markup:
     known = [(x["limiter_class"], share) for x in limiters if (share := x["share"])]
     if not known:
         return Markup("")
-    text = ", ".join(f"{localize(BY_ID[name].name)} {percent(share)}" for name, share in known)
+    text = ", ".join(f"{limiter_words(name).name} {percent(share)}" for name, share in known)
     out, x = [], 0.0
     for name, share in known:
         at = f'x="{number(x * 100)}%" width="{number(share * 100)}%" height="{high}"'

@@ -10,8 +10,8 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from triage.document.bundle import Bundle
-from triage.ground.limiters import BY_ID
-from triage.ground.terminology import localize, voice
+from triage.ground.limiters import limiter_words
+from triage.ground.terminology import voice
 from triage.ground.units import show
 from triage.rendering.escape import short
 from triage.rendering.html.bars import box, number
@@ -63,7 +63,7 @@ def too_narrow(nodes: Nodes) -> float | None:
 
 
 def _bar(name: str, ns: float, group: bool, limiter: str, x: float, w: float, row: int) -> str:
-    label = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{localize(BY_ID[limiter].name)}"
+    label = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{limiter_words(limiter).name}"
     text = ""
     if w > 44:
         # 6.6: about how wide a character of this size is; SVG neither wraps nor cuts a text

@@ -58,7 +58,11 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         if passes
         else [],
         "over_frames": frames_table(b.view["captures"], most=DEFAULT_MARKERS if brief else MAX_MARKERS),
-        "operators": operator_table(b.view["frame"]["operators"], most=DEFAULT_OPERATORS if brief else MAX_OPERATORS),
+        "operators": operator_table(
+            b.view["frame"]["operators"],
+            b.view["frame"]["duration_ns"],
+            most=DEFAULT_OPERATORS if brief else MAX_OPERATORS,
+        ),
         "operator_roofline": ""
         if brief
         else operator_roofline.roofline(b.view["frame"]["operators"], summary["duration_ns"]),

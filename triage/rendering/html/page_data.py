@@ -18,10 +18,11 @@ from triage.capture.capture import SEP
 from triage.document.bundle import Bundle, Columns
 from triage.document.entries import VERDICT_CLASSES, FindingEntry, OpinionEntry, RuledOutEntry
 from triage.document.page_entries import STATES
-from triage.ground.limiters import BANDS, BY_ID, CLASSES, CONFIDENCE, LEVELS
+from triage.ground.limiters import BANDS, CLASSES, CONFIDENCE, LEVELS, limiter_words
 from triage.ground.method import HIGH, LOW
+from triage.ground.phrasing import upper_first
 from triage.ground.terminology import localize, voice
-from triage.rendering import code_places, verdict_phrases
+from triage.rendering import code_places, phrases, verdict_phrases
 from triage.rendering.escape import clean, short
 from triage.rendering.html.source_cells import Cells
 from triage.rendering.html.string_table import Json, Strings, Words, faithful, rounded, tenths
@@ -98,6 +99,7 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
     return {
         "n": len(index),
         "item": voice().item,
+        "base": upper_first(phrases.base()),
         "heads": AS_DATA,
         "chunk": CHUNK,
         "total": b.frame["duration_ns"],
@@ -110,8 +112,8 @@ def _core(b: Bundle, nodes: Nodes) -> dict[str, Json]:
         "verdicts": list(VERDICT_CLASSES),
         "verdictNames": [verdict_phrases.verdict(v).lower() for v in VERDICT_CLASSES],
         "classes": list(CLASSES),
-        "classNames": [localize(BY_ID[c].name) for c in CLASSES],
-        "classText": [localize(BY_ID[c].meaning) for c in CLASSES],
+        "classNames": [limiter_words(c).name for c in CLASSES],
+        "classText": [limiter_words(c).meaning for c in CLASSES],
         "causes": [[c, titles.get(c, "")] for c in causes.list()],
         "todo": [causes(i["cause"]) for i in b.todo],
         "W": w_rows,
