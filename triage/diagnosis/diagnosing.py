@@ -20,7 +20,7 @@ from triage.diagnosis.frame_facts import frame_captures, without_units
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import judge
 from triage.diagnosis.minor_passes import minor_passes
-from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders, draws_frame
+from triage.diagnosis.root_causes import CauseIndex, Fired, Leaders
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import AT_LIMIT, FIX, NOT_DIAGNOSED, SUSPECT, verdicts
 from triage.ground.limiters import CONFIDENCE, code
@@ -185,7 +185,7 @@ class Diagnoser:
         self, fired: Mapping[int, Masks], view: View, self_ns: Floats, ledger: Ledger, offset: int
     ) -> list[Fired]:
         """Return the firings of one block with their savings, and enter them into the ledger."""
-        out, of_frame = [], draws_frame(view)
+        out = []
         for index in sorted(fired):
             rule = self.book.rules[index]
             if rule.is_concept:
@@ -193,10 +193,7 @@ class Diagnoser:
             where = np.flatnonzero(fired[index])
             if len(where):
                 gains = fractions(rule, Lookup(rule, view, self.method), where)
-                # of a busy unit in a frame the bound alone is known: its work may all be needed
-                needed = of_frame and self.cause_index.is_limit[index]
-                shown = (0 * gains[0], 0 * gains[1], gains[2]) if needed else gains
-                ledger.add(index, where + offset, shown, self_ns[where])
+                ledger.add(index, where + offset, gains, self_ns[where])
                 out.append((index, where, gains))
         return out
 

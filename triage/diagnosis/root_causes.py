@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
-from triage.derive.vendor import drawn
 from triage.diagnosis.minor_passes import pass_shares
 from triage.ground.limiters import CLASSES, SURENESS
 from triage.inference.rule_context import setting
+from triage.reading.pass_tree import counts_draws
 from triage.rulebook.packs import Rulebook
 from triage.rulebook.rule import LIMIT
 
@@ -40,12 +40,6 @@ SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix'
 
 # idle time as the host submits late, without a wait for the device
 LATE_HOST = frozenset(("idle.host", "idle.launch", "idle.loader"))
-
-
-def draws_frame(view: View) -> bool:
-    """Does a view's capture hold rendering work, by its tool, or by counters of drawing in a table of no tool's?"""
-    work = setting(view).get("work")
-    return work == "graphics" or (work is None and drawn(view))
 
 
 @dataclass(slots=True)
@@ -102,7 +96,8 @@ class CauseIndex:
 
     def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
-        of_frame = draws_frame(view)
+        work = setting(view).get("work")
+        of_frame = work == "graphics" or (work is None and counts_draws(view.capture))
         table = CauseTable(view.size, self.is_limit & of_frame, of_frame, pass_shares(view) if of_frame else None)
         for rule, where, (low, likely, bound) in fired:
             cause = int(self.of_rule[rule])

@@ -41,7 +41,7 @@ def limit_readings(doc: Result, item: str) -> list[LimitReading]:
 
 def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
     found = [f for f in doc["findings"] if f["workload"] == w["id"]]
-    best = max(found, key=lambda f: (f["gain"] and f["gain"]["bound"]) or 0.0, default=None)
+    best = max(found, key=lambda f: (f["gain"] and f["gain"]["saved_ns"]) or 0.0, default=None)
     message = best["message"] if best else ""
     tops = [] if any(f"{localize(u['unit'])} at " in message for u in w["sol"][:1]) else w["sol"][:2]
     units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops if u["pct"])
