@@ -52,9 +52,16 @@ _OF_QUADS = {
 }
 _LANES = 4.0  # pixels of a quad, whose samples take the texture unit a cycle at its full rate
 _TEXTURE = ("Texture unit cycles", "Texture samples")
-_UNITS = ("Arithmetic unit instructions", "Load/store unit cycles", "Varying unit cycles")  # a cycle or less for each instruction
+_UNITS = (
+    "Arithmetic unit instructions",
+    "Load/store unit cycles",
+    "Varying unit cycles",
+)  # a cycle or less for each instruction
 # counters, which the layer prints with two decimals and other tools with none
-WHOLE = {h.lower() for h in (*_QUEUES, *_PLAIN, _QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")}
+WHOLE = {
+    h.lower()
+    for h in (*_QUEUES, *_PLAIN, _QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")
+}
 MIN_QUEUES = 2  # columns of queue cycles that tell a table of passes
 _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "transfer": "copy", "copy": "copy", "image": "copy", "buffer": "copy", "render": "geometry"}  # fmt: skip
 
@@ -79,7 +86,9 @@ def read(source: Source, options: Options) -> Table:
     if not queues or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
     shares = _shares(headers, {kind, label, *queues, *plain})
-    counts = wide_table.positions(headers, (_QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles"))
+    counts = wide_table.positions(
+        headers, (_QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")
+    )
     numeric = sorted({*queues, *plain, *shares, *counts.values()})
     texts = [label, *([kind] if kind >= 0 else [])]
     wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
