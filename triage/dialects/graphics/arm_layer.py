@@ -157,7 +157,7 @@ def _per_sample(table: Table, counts: dict[str, Floats]) -> None:
         part = cycles / (cycles + np.sum(others, axis=0)) if others else np.full(len(cycles), np.nan)
     table.columns["texture_filter.cycles"] = Column(each, "", formula=f"{_LANES:g} x {' / '.join(_TEXTURE)}")
     if others:
-        table.columns["texture_pipe.part"] = Column(part, "", formula=f"{_TEXTURE[0]} / cycles of all units")
+        table.columns["texture_filter.unit_cycles"] = Column(part, "", formula=f"{_TEXTURE[0]} / cycles of all units")
 
 
 def names() -> dict[str, list[str]]:
