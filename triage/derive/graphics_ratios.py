@@ -102,6 +102,12 @@ DERIVATIONS = (
         lambda pixels, shaded, passed, failed: first(_some(pixels), _some(shaded), _some(passed + failed)),
         optional=("pixels.shaded", "invocations.ps", "pixels.passed", "pixels.failed_late"), ask=("pixels.shaded",),
     ),
+    # while pixels wait behind the rasteriser, what waits before it waits for the shaders; a pass of depth alone shows neither
+    Derivation(
+        "raster.throughput", "rasteriser input available - pixel data ready, where pixels are shaded",
+        lambda before, behind: np.where(behind > 0, np.fmax(before - behind, 0.0), np.nan),
+        ("stage.raster_waiting", "stage.pixels_ready"),
+    ),
     _per("pixels.overdraw", "pixels.drawn", "target.pixels", "pixels drawn / pixels of the target"),
     Derivation(
         "pixels.late_fail_share", "pixels that failed after shading / pixels drawn",

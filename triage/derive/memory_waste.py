@@ -104,10 +104,12 @@ def _atomics(
     by_lines = over(either(line_atomics, line_reductions), lines)
     ours = either(asked, requested)
     by_requests = over(ours, either(loads, stores) + ours)  # of those that were counted
-    l3, reads, writes, messages, every, sends, lines_l1, loaded, stored = xe
+    l3, reads, writes, messages, every, sends, lines_l1, lookups, loaded, stored = xe
     at_l2 = either(atomics, reductions)
     # a message takes one access of the load/store cache or several, so that the share comes out low, never high
-    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, first(every, sends, lines_l1)))
+    # atomics are accesses themselves: a total below them was not counted in this replay
+    accesses = first(np.where(every >= messages, every, np.nan), sends, lines_l1, lookups)
+    on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, accesses))
     # L1 keeps a part of the loads: the share comes out low, never high
     by_l1 = over(at_l2, either(loaded, stored) + at_l2)
     return np.clip(first(over(at_l2, all_), by_lines, by_requests, on_xe, by_l1), 0.0, 1.0)
@@ -191,7 +193,7 @@ DERIVATIONS = (
         "atomics.share",
         "(atomic + reduction sectors) / L2 sectors, else the same of the L2 requests, of the global ones or of L1's sectors",
         _atomics,
-        optional=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors", "l2.requests", "atomics.l2_requests", "atomics.l2_red_requests", "global_load.requests", "global_store.requests", "atomics.requests", "atomics.red_requests", "l3.atomics", "l3.reads", "l3.writes", "shader.atomics", "shader.accesses", "eu.inst_send", "lsc.accesses", "global_load.sectors", "global_store.sectors"),
+        optional=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors", "l2.requests", "atomics.l2_requests", "atomics.l2_red_requests", "global_load.requests", "global_store.requests", "atomics.requests", "atomics.red_requests", "l3.atomics", "l3.reads", "l3.writes", "shader.atomics", "shader.accesses", "eu.inst_send", "lsc.accesses", "l3.lookups", "global_load.sectors", "global_store.sectors"),
         ask=("l2.sectors", "atomics.l2_sectors", "atomics.l2_red_sectors"),
     ),
     Derivation(

@@ -57,6 +57,7 @@ def waste_facts(capture: Capture, view: View, total: float) -> Iterator[PassFact
     yield _views(capture, view, total)
     yield _resolves(capture, total)
     yield _tile_transfers(capture, total)
+    yield _binned(capture, total)
     yield _multisampled(capture.passes, view, total)
     yield _twice(capture, view, total)
 
@@ -113,6 +114,24 @@ def _tile_transfers(capture: Capture, total: float) -> PassFacts:
     where = stages & [not _KEPT_RE.match(str(n)[:40]) for n in capture.names]
     spots = [Spot(int(capture.parent[i]), *x) for i, x in _timed(capture, where)]
     return share_facts("frame.tile_share", spots, total, "only colour is stored")
+
+
+def _binned(capture: Capture, total: float) -> PassFacts:
+    """Surfaces of a tiler that sort triangles into bins for longer than they render; nothing where no stage is binning."""
+    names = np.array([str(n)[:40].casefold() for n in capture.names])
+    binning, own, rendering = names == "binning", np.nan_to_num(capture.self_ns), np.zeros(len(capture))
+    if not binning.any():
+        return PassFacts()
+    drawn = np.flatnonzero((names == "render") & (capture.parent >= 0))
+    np.add.at(rendering, capture.parent[drawn], own[drawn])
+    spots = []
+    for i in np.flatnonzero(binning & (own > rendering[capture.parent])).tolist():
+        behind = float(rendering[capture.parent[i]])
+        text = f"“{_place(capture, i)}” ({show(float(own[i]), 'ns')}, then {show(behind, 'ns')} of rendering)"
+        parts = {"frame.dense_excess": 1 - behind / float(own[i])}
+        spots.append(Spot(int(capture.parent[i]), float(own[i]), text, parts))
+    none = "no surface is binned for longer than it renders"
+    return share_facts("frame.dense_share", spots, total, none, ("frame.dense_excess",))
 
 
 def _timed(capture: Capture, where: Masks) -> list[tuple[int, tuple[float, str]]]:

@@ -54,6 +54,10 @@ class Causes:
         leads = self.d.cause_index.may_lead(row, at, known.shares) if known.of_frame and not whole else row.root(at)
         return bool(leads[0]) and not self.d.cause_index.verdict[code], self.names[by] if by >= 0 else None
 
+    def may_be_needed(self, part: Part, rule: int) -> bool:
+        """Is a rule about a busy unit alone, in a frame? All of its work may be needed."""
+        return bool(self.d.cause_index.is_limit[rule]) and self._known(part.number).of_frame
+
     def links(self, item: Item, f: Finding, found: Sequence[Finding]) -> list[LinkEntry]:
         """A line of causes of an item's worst workload, root first, each explained by the one before, with one number."""
         part, w = item.workloads[0]

@@ -35,6 +35,9 @@ from triage.reading.pass_order import layer
 from triage.rulebook.applies import LANGUAGES, may_hold, suits
 from triage.rulebook.rule import Advice, Cite, Rule, reads
 
+NEEDED = (
+    0.5  # heuristic: of the work of a busy unit in a frame as much is needed as not, where nothing counts an excess
+)
 _CUDA = re.compile(r"\bcuda([A-Z]\w*)")
 _HIP = {
     "cudaMallocHost": "hipHostMalloc",
@@ -119,7 +122,7 @@ class _Maker:
         index, workload = int(f.rule[k]), int(f.workload[k])
         rule, part, i = self.d.book.rules[index], self.part, self.place[workload]
         lookup = self.lookups.setdefault(index, Lookup(rule, self.view, self.d.method))
-        gain = self._gain(rule, f, k)
+        gain = self._gain(rule, f, k, self.causes.may_be_needed(part, index))
         at_workload = workload if self.whole is None else 0
 
         def origin(metric: str) -> Origin:
@@ -217,11 +220,12 @@ class _Maker:
         language = "" if workload < 0 else language_of(str(capture.names[workload]))
         return {**self.here, **({"layer": drawing} if drawing else {}), **({"api": language} if language else {})}
 
-    def _gain(self, rule: Rule, f: Firings, k: int) -> GainEntry | None:
+    def _gain(self, rule: Rule, f: Firings, k: int, needed: bool) -> GainEntry | None:
         likely = float(f.likely[k])
         if rule.gain is None or likely != likely:
             return None
-        saved, frame = float(f.saved[k]), self.d.frame_ns
+        part = NEEDED if needed else 1.0
+        likely, low, saved, frame = likely * part, float(f.low[k]) * part, float(f.saved[k]) * part, self.d.frame_ns
         known = saved == saved
         of_own = self._part_of_frame(int(f.workload[k]))
         return {
@@ -229,7 +233,7 @@ class _Maker:
             "saved_ns": number(saved, 1),
             "share": round(saved / frame if known and frame > 0 else 0.0 if known else likely, 6),
             "speedup": speedup(min(likely / of_own, 1.0)),
-            "low": min(float(f.low[k]) / of_own, 1.0),
+            "low": min(low / of_own, 1.0),
             "bound": min(float(f.bound[k]) / of_own, 1.0),
             "of": rule.gain.scope,
         }

@@ -86,7 +86,7 @@ def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block
             *_again(block, table.files[n].head_lines),
         ):
             yield line, check, f"line {line}{name}{what}"
-        yield from _heads(block)
+        yield from _heads(block, known)
     for line, what in printed_digits.rows(blocks):
         yield line, "odd-cell", f"line {line}{name}{what}"
 
@@ -311,10 +311,10 @@ def _again(block: Block, text: Sequence[str]) -> Iterator[_Found]:
             return
 
 
-def _heads(block: Block) -> Iterator[_Found]:
+def _heads(block: Block, known: Collection[int]) -> Iterator[_Found]:
     """Columns that have lost their name, or got an invisible one: their cells have found no reader.
 
-    A first column of short numbers without a name is the row numbers of a data frame.
+    A first column of short numbers without a name is the row numbers of a data frame. known: columns that a dialect read.
     """
     titles = [h.strip() for h in block.head]
     if 2 * sum(len(title) >= DIGITS for title in titles) < len(titles):  # a row of units
@@ -327,7 +327,7 @@ def _heads(block: Block) -> Iterator[_Found]:
         if not title:  # the last column of some tools is text without a name
             figure = NUMBER.fullmatch(first) is not None
             lost = figure if at == len(titles) - 1 else at > 0 or not figure or len(first) > ROW_DIGITS
-        if lost and first:
+        if lost and first and at not in known:
             message = f"column {at + 1} has no name but {title!r} above {first[:40]!r}: its cells were not used"
             yield 0, "lost-header", message
         elif title != title.translate(name_variants.INVISIBLE) or title.startswith(MARK) or "\n" in title:

@@ -50,9 +50,18 @@ _OF_QUADS = {
     "Late ZS killed quads": "postz.quads_killed",
     "Partial rasterized fine quads": "pixels.partial_coverage",
 }
-_LANES = 4.0  # pixels of a quad
+_LANES = 4.0  # pixels of a quad, whose samples take the texture unit a cycle at its full rate
+_TEXTURE = ("Texture unit cycles", "Texture samples")
+_UNITS = (
+    "Arithmetic unit instructions",
+    "Load/store unit cycles",
+    "Varying unit cycles",
+)  # a cycle or less for each instruction
 # counters, which the layer prints with two decimals and other tools with none
-WHOLE = {h.lower() for h in (*_QUEUES, *_PLAIN, _QUADS, *_OF_QUADS, "Width", "Height", "GPU active cycles")}
+WHOLE = {
+    h.lower()
+    for h in (*_QUEUES, *_PLAIN, _QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")
+}
 MIN_QUEUES = 2  # columns of queue cycles that tell a table of passes
 _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "transfer": "copy", "copy": "copy", "image": "copy", "buffer": "copy", "render": "geometry"}  # fmt: skip
 
@@ -77,7 +86,9 @@ def read(source: Source, options: Options) -> Table:
     if not queues or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
     shares = _shares(headers, {kind, label, *queues, *plain})
-    counts = wide_table.positions(headers, (_QUADS, *_OF_QUADS, "Width", "Height", "GPU active cycles"))
+    counts = wide_table.positions(
+        headers, (_QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")
+    )
     numeric = sorted({*queues, *plain, *shares, *counts.values()})
     texts = [label, *([kind] if kind >= 0 else [])]
     wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
@@ -93,6 +104,7 @@ def read(source: Source, options: Options) -> Table:
     for c, metric in shares.items():
         table.columns.setdefault(metric, wide.column(c, "%", 0.01))
     _per_quad(table, {h: wide.numbers[c] for h, c in counts.items()})
+    _per_sample(table, {h: wide.numbers[c] for h, c in counts.items()})
     # the layer runs one workload at a time: its phases follow each other, except vertex work beside the non-fragment queue
     timed = [counts["GPU active cycles"]] if "GPU active cycles" in counts else queues
     table.raw |= {headers[c]: wide.column(c) for c in timed}
@@ -102,7 +114,7 @@ def read(source: Source, options: Options) -> Table:
     table.columns["gpu.time"] = Column(cycles * 1e9 / CLOCK_HZ, "", formula=formula, inputs=inputs)
     text = f"times are queue cycles at an assumed {CLOCK_HZ / 1e9:g} GHz: shares hold, milliseconds do not"
     table.remark("assumed-clock", text)
-    table.unmapped = [h for h in table.unmapped if h != "Index"]
+    table.unmapped = [h for h in table.unmapped if h not in ("Index", *counts)]
     table.notes.append("the layer serialises workloads: what overlaps in the game does not overlap here")
     return table
 
@@ -132,6 +144,20 @@ def _per_quad(table: Table, counts: dict[str, Floats]) -> None:
             if header in counts:
                 share = np.where(quads > 0, counts[header] / quads, np.nan)
                 table.columns[metric] = Column(share, "", formula=f"{header} / {_QUADS}")
+
+
+def _per_sample(table: Table, counts: dict[str, Floats]) -> None:
+    """What a quad of samples takes the texture unit, and that unit's part of the cycles of all; cores are not told apart."""
+    if not all(h in counts for h in _TEXTURE):
+        return
+    cycles, samples = (counts[h] for h in _TEXTURE)
+    others = [counts[h] for h in _UNITS if h in counts]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = np.where(samples > 0, _LANES * cycles / samples, np.nan)
+        part = cycles / (cycles + np.sum(others, axis=0)) if others else np.full(len(cycles), np.nan)
+    table.columns["texture_filter.cycles"] = Column(each, "", formula=f"{_LANES:g} x {' / '.join(_TEXTURE)}")
+    if others:
+        table.columns["texture_filter.unit_cycles"] = Column(part, "", formula=f"{_TEXTURE[0]} / cycles of all units")
 
 
 def names() -> dict[str, list[str]]:

@@ -57,9 +57,11 @@ def read(source: Source, options: Options) -> Table:
             first[h] = i
     wanted = {h: first[h] for h in xcode_names.wanted() if h in first}
     time = next((i for i, h in enumerate(headers) if wide_table.split_unit(h)[0].lower() == _TIME), -1)
+    printed = {} if time >= 0 else _nameless(source, line, headers)
+    time = next(iter(printed), time)
     numeric = [*wanted.values(), *(c for h in wanted for c in again.get(h, [])), *([time] if time >= 0 else [])]
     text = [c for c in (label, buffer, group) if c >= 0]
-    wide = wide_table.read(source, line, headers, numeric, text, decimal=options.decimal)
+    wide = wide_table.read(source, line, headers, numeric, text, decimal=options.decimal, printed=printed)
     labels = np.array([str(t) or f"encoder {i + 1}" for i, t in enumerate(wide.texts[label])], dtype=object)
     table = wide.table(NAME, source, labels)
     table.group = False
@@ -81,7 +83,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: no known counter with a number", "profile the capture in Xcode, then export again"
         )
     if time >= 0:
-        _time(table, f"{source.path}:{line}", headers[time], time, wide.numbers[time])
+        header = headers[time] or f"GPU Time ({printed[time]})"
+        _time(table, f"{source.path}:{line}", header, time, wide.numbers[time])
     if "gpu.time" not in table.columns:
         _untimed(table, time >= 0)
     used = {c.column - 1 for c in (*table.columns.values(), *table.raw.values())}
@@ -96,6 +99,13 @@ def read(source: Source, options: Options) -> Table:
         table.collectable = frozenset(names().keys() - gone)
         table.collect = partial(_collect, older)
     return table
+
+
+def _nameless(source: Source, line: int, headers: list[str]) -> dict[int, str]:
+    """The unit of the column without a name, by its position, where its first cell states one of time."""
+    cells = next(iter(source.records([line + 1]).values()), [])
+    told = {i: units.glued(c.strip()) for i, (h, c) in enumerate(zip(headers, cells, strict=False)) if not h}
+    return {i: u for i, u in told.items() if u and units.unit(u)[0] == "ns"}
 
 
 def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None:
