@@ -18,6 +18,9 @@ from triage.ground.method import LOW
 if TYPE_CHECKING:
     from triage.derive import View
 
+# NVIDIA, Nsight Compute Profiling Guide: the short scoreboard awaits shared memory, some 20 cycles for each load. Heuristic: half
+# of the requests of a busy L1 would be 3 % of warp time and more
+MAX_UNAWAITED = 0.005
 MAX_UNKNOWN_SHARE = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
 ROUNDED = 0.001  # one figure of one pass, printed twice
@@ -124,8 +127,10 @@ def _shared_share(
     show one and more per warp. The accesses of the source are counted without them.
     """
     own = first(np.minimum(over(accesses + np.nan_to_num(atomic), counted), 1.0), np.float64(1.0))
-    static, dynamic, *bounds = rest
-    return np.minimum(first(over(part, whole) * own, _none_asked(static, dynamic), _at_least_shared(*bounds)), 1.0)
+    static, dynamic, waits, l1, *through_l2 = rest
+    unused = np.where((l1 >= LOW) & (waits < MAX_UNAWAITED), 0.0, np.nan)
+    bounds = _none_asked(static, dynamic), unused, _at_least_shared(l1, *through_l2)
+    return np.minimum(first(over(part, whole) * own, *bounds), 1.0)
 
 
 def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
@@ -253,9 +258,9 @@ DERIVATIONS = (
     # what the busy ones work at
     Derivation(
         "l1tex.shared_share",
-        "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
+        "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory, or where L1 is busy and no warp waits for it; at least the part that L2 cannot have sent",
         _shared_share,
-        optional=("l1tex.shared_data", "l1tex.lsu_data", "shared.wavefronts", "shared.access_wavefronts", "atomics.shared_wavefronts", *_ASKED, "l1tex.throughput", "l1tex.hit_rate", "l2.throughput"),
+        optional=("l1tex.shared_data", "l1tex.lsu_data", "shared.wavefronts", "shared.access_wavefronts", "atomics.shared_wavefronts", *_ASKED, "stall.short_scoreboard", "l1tex.throughput", "l1tex.hit_rate", "l2.throughput"),
         ask=("l1tex.shared_data", "l1tex.lsu_data"),
     ),
     Derivation(
