@@ -101,14 +101,14 @@ def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Valu
 
 
 def _implied_fill(
-    l1: Values, link: Values, access: Values, hits: Values, vram: Values, l2: Values, lsu: Values
+    l1: Values, link: Values, access: Values, hits: Values, vram: Values, l2: Values, lsu: Values, shared: Values
 ) -> Values:
     """L1's share of peak where the page's figures leave only its way from L2 to make it; else missing.
 
     The busiest link is as busy as L1, no stage of L1 that counts as access is, most sectors miss, and neither video memory
-    nor L2 nor the load/store pipe makes that figure. L2 sends what arrives: an idle one fills nothing.
+    nor L2 nor the load/store pipe nor shared memory makes that figure. L2 sends what arrives: an idle one fills nothing.
     """
-    alone = (l1 > highest(access, vram, l2, lsu) + BEYOND) & ~np.isnan(access) & ~(l2 < BEYOND)
+    alone = (l1 > highest(access, vram, l2, lsu, shared) + BEYOND) & ~np.isnan(access) & ~(l2 < BEYOND)
     leads = alone & (np.abs(link - l1) <= BEYOND) & (hits < MAX_UNKNOWN_SHARE)
     return np.where(leads, l1, np.nan)
 
@@ -190,7 +190,13 @@ DERIVATIONS = (
     Derivation(
         "l1tex.fill", "TEX SOL, where the busiest link is as busy, most sectors miss and nothing else makes that figure",
         _implied_fill, ("l1tex.throughput", "memory.request_throughput", "memory.access_throughput", "l1tex.hit_rate"),
-        ("vram.throughput", "l2.throughput", "memory.pipes_busy"),
+        ("vram.throughput", "l2.throughput", "memory.pipes_busy", "l1tex.shared_data"),
+    ),
+    # a wavefront per cycle is the peak of an SM's data stage
+    Derivation(
+        "l1tex.shared_data", "wavefronts of shared memory, else those of its accesses, / elapsed cycles of all L1s",
+        lambda waves, accesses, cycles: np.minimum(over(first(waves, accesses), cycles), 1.0),
+        optional=("shared.wavefronts", "shared.access_wavefronts", "l1tex.cycles_elapsed_sum"), ask=("shared.wavefronts",),
     ),
     Derivation(
         "unit.matrix",
