@@ -166,10 +166,6 @@ _SECTIONS = {
 }
 
 
-_MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
-_COMPUTED = {"l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]}  # by us, from these
-
-
 _CSV = "--csv --page raw --print-units base --log-file kernels.csv"
 
 
@@ -180,9 +176,7 @@ def collect(metrics: list[str], output: str = _CSV) -> str:
     for canonical in metrics:
         section = next((s for prefix, s in _SECTIONS.items() if canonical.startswith(prefix)), "")
         counters = [n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)]
-        if canonical in _COMPUTED:
-            wanted.update(_COMPUTED[canonical])
-        elif section:
+        if section:
             sections.add(section)
         elif counters:  # one counter alone needs fewer passes than its section
             wanted.add(counters[0])

@@ -87,7 +87,7 @@ def read(source: Source, options: Options) -> Table:
     import pandas as pd
 
     log = _parse(source)
-    if not log.rows:
+    if not any("value" in row for row in log.rows):
         log = _notes(source.lines())
     if not log.rows:
         message = chatter(source)
@@ -126,9 +126,13 @@ def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
         name, *figures = _noted(line)
         unit = (
             figures.pop(0) if len(figures) > 1 and not _FIGURE.fullmatch(figures[0]) else ""
-        )  # `Duration    us    190.88`, `Memory Throughput    26.05 %`
-        quoted = _FIGURE.fullmatch(figures[0]) if figures else None
-        return (name, unit or quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
+        )  # `Duration    us    190.88`
+        if figures and (quoted := _FIGURE.fullmatch(figures[0])):  # `Memory Throughput    26.05 %`
+            return name, unit or quoted["unit"] or "", quoted["value"]
+        name, _, value = name.rpartition(" ")
+        rest, _, unit = name.rpartition(" ")  # `One or More Eligible % 33.61`
+        name, unit = (rest, unit) if known(unit) else (name, "")
+        return (name, unit, value) if ncu_names.metric(name, unit) else ("", "", "")
     if whole:
         return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
     m = _CLOSED_UP.match(line)
@@ -174,7 +178,7 @@ def _parse(source: Source) -> _Log:
             speaking = len(log.rows) - 1
         elif not line.strip():
             speaking = -1
-        elif speaking >= 0 and line.startswith("    "):
+        elif speaking >= 0:
             log.rows[speaking]["rtext"] += " " + line.strip()
         else:
             name, unit, value = _cells(line, spans)
@@ -264,5 +268,5 @@ def _noted_metric(cells: list[str], titles: list[str], figures: Mapping[int, re.
 def _noted(line: str) -> list[str]:
     """Cells of a line of notes: of a table drawn with bars, else what blanks, a tab or a colon set apart."""
     bare = line[:2_000].strip().lstrip("> ").removeprefix("- ")
-    cells = bare.strip("|").split("|") if bare.startswith("|") else re.split(r"\s{2,90}|\t|: ", bare)
+    cells = bare.strip("|").split("|") if bare.startswith("|") or " | " in bare else re.split(r"\s{2,90}|\t|: ", bare)
     return [c.strip(" *`") for c in cells]
