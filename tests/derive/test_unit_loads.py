@@ -31,5 +31,5 @@ def test_an_idle_l2_and_shared_memory_fill_no_l1(l2: float, shared: float, fill:
     ],
 )
 def test_a_busy_l1_without_short_waits_serves_no_shared_memory(waits: float, l1: float, share: float) -> None:
-    found = float(_shared_share(*[math.nan] * 7, waits, l1))
+    found = float(_shared_share(*[math.nan] * 7, waits, l1, math.nan, math.nan))
     assert found == pytest.approx(share, nan_ok=True)

@@ -28,15 +28,8 @@ ROUNDED = 0.001  # one figure of one pass, printed twice
 # transposition and of a matrix product) that is the rate of loads and of shared memory, a global store takes as long as three.
 # sm_100 and sm_103 are left out: public captures of theirs hold the pipe's share of peak beside no count of requests.
 PEAK_REQUESTS = {
-    "sm_70": 1.0,
-    "sm_72": 1.0,
-    "sm_75": 0.5,
-    "sm_80": 1.0,
-    "sm_86": 0.5,
-    "sm_87": 0.5,
-    "sm_89": 0.5,
-    "sm_90": 1.0,
-    "sm_120": 0.5,
+    **dict.fromkeys(("sm_70", "sm_72", "sm_80", "sm_90"), 1.0),
+    **dict.fromkeys(("sm_75", "sm_86", "sm_87", "sm_89", "sm_120"), 0.5),
 }
 _MATH = ("alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "tc", "uniform", "cbu")
 _DATA = ("lsu_data", "lsu_writeback", "bank_reads", "bank_writes", "tex_data", "filter", "tex_writeback")
@@ -127,10 +120,20 @@ def _shared_share(
     show one and more per warp. The accesses of the source are counted without them.
     """
     own = first(np.minimum(over(accesses + np.nan_to_num(atomic), counted), 1.0), np.float64(1.0))
-    static, dynamic, waits, l1 = rest
+    static, dynamic, waits, l1, *through_l2 = rest
     unused = np.where((l1 >= LOW) & (waits < MAX_UNAWAITED), 0.0, np.nan)
-    bounds = _none_asked(static, dynamic), unused
+    bounds = _none_asked(static, dynamic), unused, _at_least_shared(l1, *through_l2)
     return np.minimum(first(over(part, whole) * own, *bounds), 1.0)
+
+
+def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
+    """Shared memory's least share of L1's turns where L1 is busy, misses, and L2 still has little to do; else missing.
+
+    What misses comes through L2: 64 bytes a cycle and SM at its peak, at least 32 to a turn of L1.
+    """
+    passed = over(2 * l2, np.where(hits < 1, 1 - hits, np.nan))
+    least_share = 1 - over(passed, l1)
+    return np.where((l1 >= LOW) & (least_share >= MAX_UNKNOWN_SHARE), least_share, np.nan)
 
 
 def _turns(view: View) -> Values:
@@ -256,7 +259,7 @@ DERIVATIONS = (
         "l1tex.shared_share",
         "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory, or where L1 is busy and no warp waits for it; at least the part that L2 cannot have sent",
         _shared_share,
-        optional=("l1tex.shared_data", "l1tex.lsu_data", "shared.wavefronts", "shared.access_wavefronts", "atomics.shared_wavefronts", *_ASKED, "stall.short_scoreboard", "l1tex.throughput"),
+        optional=("l1tex.shared_data", "l1tex.lsu_data", "shared.wavefronts", "shared.access_wavefronts", "atomics.shared_wavefronts", *_ASKED, "stall.short_scoreboard", "l1tex.throughput", "l1tex.hit_rate", "l2.throughput"),
         ask=("l1tex.shared_data", "l1tex.lsu_data"),
     ),
     Derivation(
