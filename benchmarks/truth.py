@@ -14,10 +14,12 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 import triage
 from triage.capture.capture import Capture
@@ -50,8 +52,7 @@ IN_VIEW, KEPT = "*in view*", "*kept aside at first*"
 STRENGTHS = ("strong", "weak", "control")
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """An export before and after a fix. saving: measured, a fraction of the time. causes: any of them counts as the true one.
 
     strength: strong (the fix is named and the counters agree), weak (several things changed), control (it saved next to
@@ -121,8 +122,7 @@ def _pair(folder: Path, p: dict[str, Any], where: str) -> Pair:
     )
 
 
-@dataclass
-class Answer:
+class Answer(Struct):
     """What was said of one export before its fix. rank: place of the true cause in the to-do list, 0 where it is not named.
 
     verdict: the first workload's. items: length of the list. low: what its first item promises at least, a fraction of

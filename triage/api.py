@@ -7,7 +7,6 @@ import html
 import pickle
 import threading
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,7 @@ class TodoList(list[ItemEntry]):
         return "\n".join(lines) or "nothing to do"
 
 
-class Diagnosis(diagnosis_result.Diagnosis):
+class Diagnosis(diagnosis_result.Diagnosis, dict=True):
     """A diagnosis with conveniences for the prompt and notebooks.
 
     `todo` is the to-do list, `verdicts` the time per verdict; `save("x.html")` writes a report. Iterate `findings`; `to_dict()` is
@@ -54,7 +53,7 @@ class Diagnosis(diagnosis_result.Diagnosis):
     @classmethod
     def from_judged(cls, judged: diagnosis_result.Diagnosis) -> Diagnosis:
         """The same diagnosis, with the conveniences."""
-        return cls(**{f.name: getattr(judged, f.name) for f in fields(judged)})
+        return cls(**{name: getattr(judged, name) for name in judged.__struct_fields__})
 
     @property
     def findings(self) -> list[Finding]:

@@ -3,10 +3,10 @@
 The seeds are those of the first draws that the rules did worst on, blind (benchmarks/simulated_kernels.py prints any other).
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.simulated_kernels import describe, judged
 from tests.simulation.counters import counters, throughputs

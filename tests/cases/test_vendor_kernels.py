@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cases import vendor_kernels as amd
 from tests.cases import xe_kernels as xe

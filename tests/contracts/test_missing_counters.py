@@ -1,10 +1,10 @@
 """Missing is not zero, on every bundled export: without a counter, what fired turns blind, never silent."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import ROOT
 from tests.regolden import samples

@@ -1,11 +1,10 @@
 """The one gain model: what holds of every effect, whatever the rule."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.conftest import bare_capture
 from triage.derive import View

@@ -1,10 +1,10 @@
 """Shares of operators: attention by hand, misaligned products, chains of passes, and the kernels that they claim."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from triage.capture.trace_nouns import KERNEL, Calls, Operations, Operator, Trace
 from triage.devices import Peaks

@@ -1,7 +1,6 @@
 """The to-do list: one item per root cause, the same in every format; its sums are the headline."""
 
 import re
-from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.conftest import SAMPLES, bare_capture, diagnose, diagnosis, generic, run
 from tests.helpers.reports import text

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import ROOT, bare_capture, diagnosis_of
 from triage import schema

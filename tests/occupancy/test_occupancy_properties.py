@@ -1,10 +1,10 @@
 """What must hold for any launch on any architecture."""
 
-import dataclasses
 import math
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,7 +95,7 @@ def test_arrays_answer_like_single_launches(chosen: dict[str, Any], launches: li
     many = occupancy(threads=threads, registers=registers, shared=shared, **chosen)
     for i, (t, r, s) in enumerate(launches):
         one = occupancy(threads=t, registers=r, shared=s, **chosen)
-        assert dataclasses.replace(many.at(i), asked=one.asked) == one
+        assert msgspec.structs.replace(many.at(i), asked=one.asked) == one
         assert one.groups == many.groups[i] and one.waves == many.waves[i]
         assert one.occupancy == many.occupancy[i]
         assert one.limiters == tuple(name for name in LIMITERS if many.limiters[name][i])

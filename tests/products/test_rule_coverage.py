@@ -1,10 +1,10 @@
 """`triage check --coverage` sees what samples and tests exercise."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from triage.commands.cli import triage as group
 from triage.products.rule_checks import coverage

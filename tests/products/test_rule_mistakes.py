@@ -2,12 +2,12 @@
 
 import re
 import shutil
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import ROOT
 from triage.files.bundled import share

@@ -1,9 +1,9 @@
 """What `triage check` says of the style of bundled rules and causes."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import checkout, run
 from triage.products.rule_checks import wording_check

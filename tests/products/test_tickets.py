@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import jira2markdown
 import pytest
 from click.testing import CliRunner, Result
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from tests.conftest import SAMPLES, diagnosis, generic
 from tests.helpers.reports import jira_faults

@@ -1,10 +1,10 @@
 """Histories of few builds: what the gate says it never misses fails, noise alone does not, and nothing passes unsaid."""
 
-import dataclasses
 import re
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -47,7 +47,7 @@ def trend(times: list[list[float]], runs: int = 1) -> Any:
     """One marker, `times` per build."""
     base = young.simulated(np.random.default_rng(0), len(times), runs, 1, (0.01, 0.02))
     rows = np.array([t for build in times for t in build])
-    return dataclasses.replace(base, times=np.column_stack([rows, rows]))
+    return msgspec.structs.replace(base, times=np.column_stack([rows, rows]))
 
 
 def test_no_percentage_above_999_and_no_cause_that_did_not_move() -> None:

@@ -1,8 +1,7 @@
 """Sentences about waits: what is awaited, of how many, in which queue, and who is late."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from triage.capture.location import Late, Location, Producer
 from triage.findings.locations import _entry

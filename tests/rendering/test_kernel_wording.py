@@ -1,12 +1,12 @@
 """A kernel's report speaks of kernels: every sentence of every compute sample, read for words of what is drawn."""
 
-import dataclasses
 import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.cases.further_kernels import OTHERS
@@ -118,10 +118,10 @@ def test_nor_does_a_comparison_of_kernels(form: str, tmp_path: Path) -> None:
     for name in ("V4 atomics as requests", "a chain of dependent arithmetic"):
         moved = {"read": 2e7, "written": 1e7}  # less than any memory moves in this time
         before = write(
-            tmp_path / "a.csv", dataclasses.replace(OTHERS[name], counters={**OTHERS[name].counters, **moved})
+            tmp_path / "a.csv", msgspec.structs.replace(OTHERS[name], counters={**OTHERS[name].counters, **moved})
         )
         slower = {**OTHERS[name].counters, **moved, "time": 400_000}
-        after = write(tmp_path / "b.csv", dataclasses.replace(OTHERS[name], counters=slower))
+        after = write(tmp_path / "b.csv", msgspec.structs.replace(OTHERS[name], counters=slower))
         text = run("compare", before, after, "-f", form).stdout
         assert "slower" in text or "longer" in text
         text = html.unescape(TAGS.sub(" ", text)) if form == "html" else text

@@ -2,13 +2,13 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import SAMPLES
 from tests.helpers.reports import DEMO, diagnosed, hostile, text

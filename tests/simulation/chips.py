@@ -1,10 +1,9 @@
 """The chips of the small machine: rates per SM and clock, bytes per second, latencies; rounded public figures."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Chip:
+class Chip(Struct, frozen=True):
     """Rates are per SM and SM clock, in warp instructions where nothing else is said."""
 
     name: str

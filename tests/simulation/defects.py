@@ -6,8 +6,10 @@ kernel only where its cure saves time on the machine (or, for a healthy one, whe
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .chips import CHIPS
 from .counters import throughputs
@@ -21,8 +23,7 @@ ANY = DATA + CARDS
 LEAST = 0.2
 
 
-@dataclass(frozen=True)
-class Patient:
+class Patient(Struct, frozen=True):
     """A kernel, the roots an expert accepts, and what may stand beside them."""
 
     illness: str

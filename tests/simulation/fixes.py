@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from .chips import CHIPS
 from .machine import RAMP_NS, limits, run

@@ -1,8 +1,10 @@
 """Judges a diagnosis of a made-up kernel as an expert would: is the root first, and is nothing wrong beside it?"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .counters import throughputs
 from .defects import LATENCY, UNSEEN_IN_DETAILS, Patient
@@ -14,8 +16,7 @@ SAVES = 0.02  # a cure that saves less on the machine was wrong advice
 NAMED_ONLY = frozenset({"debug-build", "matrix-unused"})  # right only where the patient says so
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What was said first, what else stands alone, and which of that is wrong."""
 
     patient: Patient

@@ -1,7 +1,8 @@
 """Runs a kernel on a chip: demand per unit, a warp's own latency, waves of groups; time and stalls follow."""
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .chips import CHIPS, Chip
 from .work import Work
@@ -13,8 +14,7 @@ PIPES = ("issue", "fma", "fmaheavy", "alu", "xu", "fp64", "tensor", "uniform", "
 MATH = {"fma", "fmaheavy", "alu", "fp64", "tensor", "fp16", "uniform"}
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Resident groups per SM that each resource allows."""
 
     blocks: int
@@ -27,8 +27,7 @@ class Limits:
         return max(1, min(self.blocks, self.registers, self.shared, self.warps))
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """What happened: cycles, shares of time, and sums over the launch."""
 
     work: Work

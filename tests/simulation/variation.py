@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from .chips import CHIPS
 from .machine import REACHED

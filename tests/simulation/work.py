@@ -1,12 +1,11 @@
 """What a kernel does: launch shape, and the instructions and accesses of one warp."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 LANES = 32
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True):
     """Global or local accesses of a warp: `count` instructions of `width` bytes a lane that touch `sectors` each."""
 
     count: float = 0.0
@@ -33,8 +32,7 @@ class Access:
         return min(32.0, self.width * self.lanes / self.touched)
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """One launch. Counts are per warp; `mlp` loads and `ilp` arithmetic instructions of a warp are under way together."""
 
     title: str = ""

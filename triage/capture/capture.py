@@ -6,8 +6,9 @@ Columns inside, objects at the edge: both hold one NumPy array per metric and no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Floats, Indices, Masks, Names
@@ -23,8 +24,7 @@ DEEPEST = 1_000  # levels of markers; engines write ten or twenty
 KINDS = ("fullscreen", "compute", "geometry", "draw", "copy", "raytracing", "marker", "frame", "cpu")
 
 
-@dataclass(slots=True)
-class Column:
+class Column(Struct):
     """One metric of a table and where its cells stand.
 
     values: canonical units, NaN = missing, one per table row. file: index into Table.files. header: as exported.
@@ -49,8 +49,7 @@ class Column:
         return cls(values, formula, formula=formula, inputs=inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(Struct, frozen=True):
     """One result of the profiler's own rules about one workload. speedup: fraction of time saved as claimed, or None."""
 
     row: int
@@ -69,8 +68,7 @@ FIRST = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Struct, frozen=True):
     """A remark on the data itself.
 
     row: table row, or -1 for the whole capture. doubt: so much of the export was not used that what the rest says is
@@ -106,8 +104,7 @@ class Rows(NamedTuple):
     untimed: int
 
 
-@dataclass(slots=True)
-class Table:
+class Table(Struct):
     """What a dialect hands over: one row per range (launch, marker instance, event).
 
     names: leaf names as exported. paths: parent levels joined with SEP, or None when the export is flat.
@@ -179,8 +176,7 @@ class Table:
         self.quality.append(Quality(check, message, row, doubt))
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(Struct, frozen=True):
     """A computed metric's provenance: formula text and the metric ids it used. detail: the workloads behind it, named."""
 
     formula: str
@@ -188,8 +184,7 @@ class Derived:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
+class InputFile(Struct, frozen=True):
     """One input as the report lists it. tells: what all exports of its dialect share, fact -> word (work, vendor, api)."""
 
     path: str
@@ -199,8 +194,7 @@ class InputFile:
     tells: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """levels: marker names from the outside in, the last one its own. rows: its ranges, ascending. rest: what a wrapper holds
     without a marker of its own. marker: the workload that stands for the pass itself, -1 for none."""
 
@@ -211,8 +205,7 @@ class Pass:
     marker: int = -1
 
 
-@dataclass(slots=True)
-class Capture:
+class Capture(Struct):
     """One export: workloads (repeats grouped) and one float64 array per metric over them.
 
     names, paths (parent levels joined with SEP), kinds: object arrays. calls, parent (index or -1), depth: int arrays.

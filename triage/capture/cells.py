@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -22,8 +23,7 @@ def cells(line: str, sep: str | None = None, skip_space: bool = False) -> list[s
     return next(csv.reader([line], delimiter=sep or delimiter(line), skipinitialspace=skip_space), [])
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Rows of one width below their header (() where none stands above), with the line on which each begins."""
 
     head: Sequence[str]

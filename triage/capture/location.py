@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Late:
+
+class Late(Struct, frozen=True):
     """Where the warps that a barrier waits for mostly are, of those that have not reached it.
 
     share: of their samples, 0-1. reason: what they mostly wait for there, "" for nothing. kind, mnemonic, argument: of the
@@ -27,8 +27,7 @@ class Late:
     argument: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Producer:
+class Producer(Struct, frozen=True):
     """Instructions of one line, or of one argument where no line is known, that the warps at a place wait for.
 
     share: of the waiting at the place, 0-1. reason: of that wait, `long scoreboard`. waiter: kind of the waiting
@@ -67,8 +66,7 @@ class Producer:
     meaning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """One line, or one instruction where no line is known, and its share of a counter.
 
     what: the counter in words (`stalls`). metric: the counter or counters as exported. value: of it here; share: of

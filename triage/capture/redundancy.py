@@ -10,9 +10,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from triage.capture.cells import Block
 
@@ -57,7 +58,7 @@ def plain(header: str) -> str:
     return re.sub(r"[\s_]", "", header).lower()
 
 
-class _OfOneRow:
+class _OfOneRow(Struct, frozen=True):
     """An identity of the figures of one row."""
 
     def against(self, rows: Rows, blocks: Sequence[Block]) -> dict[int, str]:
@@ -69,8 +70,7 @@ class _OfOneRow:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
-class Product(_OfOneRow):
+class Product(_OfOneRow, frozen=True):
     """One column is the product of two others: a total, a count and a mean; or a value, its peak and its percentage."""
 
     total: Heads
@@ -97,8 +97,7 @@ class Product(_OfOneRow):
         return f"total {total.value:,.0f} is not {count.value:,.0f} calls of {mean.value:,.6g}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered(_OfOneRow):
+class Ordered(_OfOneRow, frozen=True):
     """Columns whose values never fall from one to the next: shortest, mean, longest."""
 
     columns: tuple[Heads, ...]
@@ -112,8 +111,7 @@ class Ordered(_OfOneRow):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sum(_OfOneRow):
+class Sum(_OfOneRow, frozen=True):
     """Columns that add up to another one; room: what they may miss of it beside rounding, as a share."""
 
     total: Heads
@@ -138,8 +136,7 @@ class Sum(_OfOneRow):
         return f"{shown} is not {total.value:,.10g} ({' + '.join(named[1:])}, {named[0]})"
 
 
-@dataclass(frozen=True, slots=True)
-class Extremes(_OfOneRow):
+class Extremes(_OfOneRow, frozen=True):
     """A total lies between its count times the shortest and the longest, of which one occurs each; so does a deviation."""
 
     total: Heads
@@ -173,8 +170,7 @@ class Extremes(_OfOneRow):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """A column of percentages of the sum of another one; tables: in a file, each of which may be a whole of its own."""
 
     share: Heads
@@ -211,8 +207,7 @@ class Shares:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Ticks:
+class Ticks(Struct, frozen=True):
     """Two readings of a clock, and the time between them: of one clock in all rows, unless they add up several spans."""
 
     start: Heads
@@ -236,8 +231,7 @@ class Ticks:
         return bad if 4 * len(bad) <= len(spans) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(Struct, frozen=True):
     """A column of numbers, each row its own, and one that points to them; `none` points to no row."""
 
     id: Heads
@@ -258,8 +252,7 @@ class References:
         return bad
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """Rows with one key, as the metrics of a launch, agree in the columns that tell of the launch: every row says them again."""
 
     key: tuple[Heads, ...]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Codes, Floats, Indices, Masks
@@ -37,8 +38,7 @@ def way_of(name: str) -> int:
     return OTHER_WAY if found is None else (TO_DEVICE, FROM_DEVICE, ON_DEVICE)[(found.lastindex or 1) - 1]
 
 
-@dataclass(slots=True)
-class Operations:
+class Operations(Struct):
     """What ran on the devices: one entry per row of the table, in its order, then what stands in no row of it.
 
     start, end: ns. kind: KERNEL, COPY, ... device: position in Trace.devices; stream, process: any number that tells streams of one
@@ -62,8 +62,7 @@ class Operations:
         return len(self.start)
 
 
-@dataclass(slots=True)
-class Calls:
+class Calls(Struct):
     """What threads of the host did: calls of the runtime and driver, and the profiler's own work inside them.
 
     kind: a class of GAPS up to API. thread: any number that tells threads of all processes apart. name: position in names,
@@ -81,8 +80,7 @@ class Calls:
         return len(self.start)
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """An operator of a framework that started work, over all its calls with these dims and this type.
 
     ns: time of its work on the devices; queued_ns: of equal work that was launched before the trace began, so that its
@@ -116,8 +114,7 @@ class Operator:
         return self.ns + self.queued_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A range of a framework on the host: a step, or the optimizer's part of one; start, end in ns.
 
     batch: what an inference server's step works on, prefill, decode or mixed; "" where that is not known.
@@ -134,8 +131,7 @@ class Step:
         return self.end - self.start
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """What one collective moves. collective: its name as the library writes it; bytes: of the larger of its two buffers; ranks: that take part."""
 
     collective: str
@@ -143,8 +139,7 @@ class Message:
     ranks: int
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """Everything a reader knows of the time between the work.
 
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
@@ -177,8 +172,7 @@ class Trace:
     messages: dict[int, Message] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class GapClass:
+class GapClass(Struct, frozen=True):
     """Gaps of one class on one device: the time in it, the gaps that began with it, their length, and what it is blamed for.
 
     blamed_ns: what would go if the class went: the whole rest of the gaps it led, without what is loading, allocation or
@@ -192,8 +186,7 @@ class GapClass:
     blamed_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words.
 
     cause: the class to which most of it goes, which is cause_ns.
@@ -209,8 +202,7 @@ class Gap:
     after: int
 
 
-@dataclass(slots=True)
-class DeviceTimeline:
+class DeviceTimeline(Struct):
     """One device from its first start to its last end.
 
     first: ns of its first start on the trace's clock. longest: the longest gaps, longest first. copies_alone_ns: copying
@@ -296,8 +288,7 @@ class DeviceTimeline:
         return next((g for g in self.gaps if g.cause == cause), GapClass(cause, 0, 0, 0, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class HostCalls:
+class HostCalls(Struct, frozen=True):
     """Outermost calls of the host in numbers. median_launch_ns, median_copy_ns: time of one call that started a kernel, or
     a copy. threads: how many started work.
     """
@@ -311,8 +302,7 @@ class HostCalls:
     median_copy_ns: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RankShare:
+class RankShare(Struct, frozen=True):
     """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, 0 where ranks are missing."""
 
     rank: str
@@ -321,8 +311,7 @@ class RankShare:
     last: int
 
 
-@dataclass(slots=True)
-class Timeline:
+class Timeline(Struct):
     """What a trace says of the time between the work.
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their

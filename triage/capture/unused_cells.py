@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from triage.capture.capture import Quality
 from triage.ground import units
@@ -15,8 +15,7 @@ _REMARKS = {  # kind -> what such cells hold, and what was done
 }
 
 
-@dataclass(slots=True)
-class Odd:
+class Odd(Struct):
     """seen: kind -> (cells, the first of them in words)."""
 
     seen: dict[str, tuple[int, str]] = field(default_factory=dict)

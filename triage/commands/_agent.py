@@ -11,10 +11,11 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from triage.commands._agent_answers import (
     CompareAnswer,
@@ -37,8 +38,7 @@ STEP: ContextVar[Callable[[str], None]] = ContextVar(
 )  # called at each step of long work
 
 
-@dataclass
-class Tools:
+class Tools(Struct, dict=True):
     """State of a server: allowed folders, settings and the compiled rules, which one call at a time uses."""
 
     folders: Sequence[Path]
@@ -50,7 +50,7 @@ class Tools:
         return self.settings.diagnoser()
 
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from triage.findings import assembling
         from triage.products import accepted
@@ -110,7 +110,7 @@ class Tools:
         book = self.settings.rulebook()
         if not path:
             return _text(explain.text_of(name, book))
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         capture = replace(self.settings, marker=marker).read(copied(path))
         with self._busy:
@@ -155,9 +155,8 @@ class Tools:
     @confined
     def facts(self, path: str, metric: str = "*", marker: str = "", start: int = 1, count: int = 50) -> FactsAnswer:
         """Values of metrics (a glob) per workload of a capture, in canonical units."""
-        from dataclasses import replace
-
         import numpy as np
+        from msgspec.structs import replace
 
         from triage import schema
 

@@ -11,9 +11,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
 
 from triage.files import beneath
 from triage.ground.errors import TriageError
@@ -28,8 +29,7 @@ MAX_PATH_CHARS = 4_096
 MAX_BESIDE_BYTES = 16 << 20  # of another report of the run, or an event tree, beside a capture
 
 
-@dataclass
-class Allowed:
+class Allowed(Struct):
     """Folders that may be read, and the private folder into which captures are copied. `folders` are real paths."""
 
     folders: Sequence[Path]

@@ -201,8 +201,6 @@ def settings(*groups: Decorator) -> Decorator:
     def apply(f: Function) -> Function:
         @functools.wraps(f)
         def command(**given: Any) -> object:  # each value is what its option's type parsed
-            from dataclasses import fields
-
             from triage.commands._stderr import complain
             from triage.products import project
             from triage.products.settings import Settings
@@ -212,7 +210,7 @@ def settings(*groups: Decorator) -> Decorator:
                 complain(f"note: {line}")
             known = project.load(datetime.now(UTC).date(), named=named)
             pairs = dict(known.columns) | dict(given.pop("mapping", ()))  # the command line overrides files
-            values = {field.name: given.pop(field.name) for field in fields(Settings) if field.name in given}
+            values = {name: given.pop(name) for name in Settings.__struct_fields__ if name in given}
             values = {name: value for name, value in values.items() if value is not None}
             if "rules" in values:
                 values["rules"] = (*known.rules, *values["rules"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage.capture.arrays import Values
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Struct, frozen=True):
     """How one metric is computed, element by element over the workloads.
 
     function gets the inputs, then the optional ones, as float64 arrays (scalar NaN where nobody has them); with

@@ -7,11 +7,11 @@ the neighbour, reproduces every clustering the article prints.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.derive._arrays import highest
@@ -36,8 +36,7 @@ _FRONT = ("pd", "vaf", "vpc", "pes", "raster", "prop")
 _ROP = ("crop", "zrop")
 
 
-@dataclass
-class Clusters:
+class Clusters(Struct, dict=True):
     """names: units measured. sol: (units, workloads), 0 to 1. primary, secondary: boolean of the same shape.
 
     top, next: per workload, the highest SOL and the highest outside the first cluster (below 0: none). complete: where

@@ -8,12 +8,13 @@ They are read on first use. Nothing here needs NumPy or pandas, so asking for a 
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from triage.devices.limit_tables import (
     amd_names,
@@ -64,8 +65,7 @@ _NOISE = frozenset(
 _NVIDIA_ARCH = re.compile(r"(?:sm|compute|cc)?[ _-]*(?:(\d{1,2})\.(\d)|(\d{2,3}))[af]?")
 
 
-@dataclass(frozen=True, slots=True)
-class Peaks:
+class Peaks(Struct, frozen=True):
     """Speeds of light of one product, at its boost clock; None where no source gives the value.
 
     bf16_reached_tflops, fp16_reached_tflops: of matrix units, the most that its vendor measured in a library.
@@ -91,8 +91,7 @@ _BUS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """A GPU product, or an architecture without a product (then `sm_count` is None).
 
     sm_count: SMs, compute units or Xe cores; max_warps_per_sm: warps, waves or hardware threads of one of them.
@@ -307,7 +306,7 @@ def _product(row: dict[str, str]) -> Device:
     )
     aliases = tuple(part for part in row["aliases"].split("; ") if part)
     bare = _bare(row["arch"])
-    return dataclasses.replace(
+    return replace(
         bare,
         name=row["name"],
         generation=row["generation"],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from triage.devices.limits import AmdLimits, ClusterLayout, Disagreement, IntelLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
@@ -24,7 +25,7 @@ def limits_for(arch: str) -> Limits | IntelLimits:
         return known
     for row in amd_rows():
         if arch in row.names:  # one row, many gfx names: the answer carries the name that was asked for
-            return dataclasses.replace(row, arch=arch)
+            return replace(row, arch=arch)
     raise TriageError(f"no limits for architecture {arch!r}", "see: triage list devices")
 
 
@@ -96,7 +97,7 @@ def read(name: str) -> Iterator[dict[str, str]]:
 
 def _filled(kind: type[_T], row: Mapping[str, str], **made: Any) -> _T:
     """A noun whose fields are columns of a row, but for those that are given."""
-    cells = {f.name: _PARSE[f.type](row[f.name]) for f in dataclasses.fields(kind) if f.name not in made}
+    cells = {name: _PARSE[kind.__annotations__[name]](row[name]) for name in kind.__struct_fields__ if name not in made}
     return kind(**cells, **made)
 
 

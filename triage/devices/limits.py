@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """Another source gives `value` for the limit `field`; `text` says who says what."""
 
     field: str
@@ -14,8 +13,7 @@ class Disagreement:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class NvidiaLimits:
+class NvidiaLimits(Struct, frozen=True):
     """What one streaming multiprocessor (SM) of a compute capability holds. Sizes in bytes.
 
     `carveouts` are the legal sizes of shared memory per SM, empty before 7.0, where none can be asked for.
@@ -48,8 +46,7 @@ class NvidiaLimits:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterLayout:
+class ClusterLayout(Struct, frozen=True):
     """How a chip's SMs lie in graphics processing clusters (GPC), and how many groups a cluster may have.
 
     `gpcs` of `sms_per_gpc` SMs on the whole die, of which a product has a part; `portable` groups run on every GPU with
@@ -65,8 +62,7 @@ class ClusterLayout:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class AmdLimits:
+class AmdLimits(Struct, frozen=True):
     """What one compute unit (CU) or work-group processor (WGP) of a gfx name holds. Sizes in bytes.
 
     Register counts are per SIMD; `vgprs` and `vgpr_unit` map the wave size (32, 64) to the number
@@ -101,8 +97,7 @@ class AmdLimits:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class IntelLimits:
+class IntelLimits(Struct, frozen=True):
     """What one Xe core (subslice) of an architecture holds: vector engines and their hardware threads."""
 
     arch: str

@@ -7,9 +7,9 @@ same mask once: of 200,000 workloads without counters 79 blind spots are one mas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Indices, Masks
 
@@ -18,8 +18,7 @@ Wait = tuple[str, tuple[str, ...], Masks]  # (rule id, metrics it waits for, on 
 _Bits = tuple[tuple[int, bytes], ...]  # per block with missing metrics: its number, the mask
 
 
-@dataclass(frozen=True, slots=True)
-class BlindSpot:
+class BlindSpot(Struct, frozen=True):
     """Missing metrics, the rules that need them, and the command that collects them.
 
     workloads: the first MAX_LISTED_WORKLOADS of them; count: how many there are.

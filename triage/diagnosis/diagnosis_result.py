@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage import __version__
 from triage.capture.arrays import Codes, Indices, Masks
@@ -20,8 +20,7 @@ from triage.inference.engine import Engine
 from triage.rulebook.packs import Rulebook
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A capture, or one of its markers, as a one-row Capture for rules of scope `frame`, and the causes there."""
 
     capture: Capture
@@ -34,8 +33,7 @@ class Whole:
         return max(roots, key=roots.__getitem__, default=-1)
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """One capture's share of a diagnosis.
 
     limiter, band: codes per workload (see ground.limiters). verdict: diagnosis.verdicts.FIX to AT_LIMIT. leaders: the root cause of each workload. total: findings
@@ -109,8 +107,7 @@ class Part:
         return f"{self.number + 1}:{name}" if many else name
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One item of the to-do list. cause: position in the cause index. Times in ns, beyond the items above; NaN without times.
 
     workloads: (part, index in its capture), worst first, -1 for the whole frame. whole: rests on a rule of scope `frame`. alone_ns: what the item
@@ -137,8 +134,7 @@ def _amounts(item: Item) -> tuple[float, float, float]:
     return item.low_ns, item.saved_ns, item.bound_ns
 
 
-@dataclass(repr=False)
-class Diagnosis:
+class Diagnosis(Struct):
     """Result of a diagnosis. items: the to-do list, whole; listed: what --top and --min-gain leave of it. order: (part, position
     in its firings) of the listed findings, those of the items first. total: findings before --top and --min-gain.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture
@@ -14,8 +14,7 @@ _FIELDS = ("rule", "workload", "low", "likely", "bound", "saved")
 SLACK = 32_768  # firings gathered before the ledger is cut back to its limit
 
 
-@dataclass(slots=True)
-class Firings:
+class Firings(Struct):
     """Fired rules as parallel arrays: rule index, workload index (-1: the frame), fractions, time saved (ns)."""
 
     rule: Indices

@@ -7,9 +7,9 @@ Each fact's source is a formula; where it concerns named workloads the formula n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Codes, Facts, Floats, Indices, Masks
 from triage.capture.capture import SEP, Capture, Derived

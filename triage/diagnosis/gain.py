@@ -11,9 +11,8 @@ Savings are fractions of a workload's self time; savings on one workload are alt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Values
 from triage.derive import View
@@ -31,8 +30,7 @@ DRAM = "vram"
 QUANTA = 10_000  # a tenth of a permille is already false precision
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """The numbers that all savings share, fitted to measured fixes by benchmarks/truth.py --fit (docs/prediction-accuracy.md).
 
     reach: share of its peak at which a unit limits in practice; packs with sources of their own state theirs. streams: the same of DRAM, the share

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Codes, Floats, Masks
 from triage.derive import View
@@ -22,8 +22,7 @@ _EPS = 1e-9  # 70.5 % lies 10 points above 60.5 %, whatever binary fractions say
 _BANDS = tuple(BANDS)
 
 
-@dataclass(slots=True)
-class Limits:
+class Limits(Struct):
     """Codes per workload: positions in ground.limiters.BANDS and LIMITERS."""
 
     band: Codes

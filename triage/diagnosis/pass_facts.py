@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture, Pass
@@ -24,8 +24,7 @@ DENSE = 100_000  # heuristic: primitives of a pass below which its density is no
 LAYERS = 3.0  # layers shaded on the target, as rule GFX002 has it
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
+class _Book(Struct, frozen=True):
     """The passes of a frame that have one target each, the account of each, and their single draws.
 
     unseen: of each pass, the draws none of whose samples pass. prims, pixels: per workload, that reach the rasteriser, and

@@ -10,10 +10,10 @@ busy unit without a counted excess (evidence: limit) explains its effects and ne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Masks
@@ -42,8 +42,7 @@ SUSPECT_FACTOR = 3.0  # heuristic: by how much a suspect's saving exceeds a fix'
 LATE_HOST = frozenset(("idle.host", "idle.launch", "idle.loader"))
 
 
-@dataclass(slots=True)
-class Leaders:
+class Leaders(Struct):
     """Per workload: root cause (-1: none), the rule with its evidence, and fractions of its time."""
 
     cause: Causes
@@ -162,8 +161,7 @@ class CauseIndex:
         return out
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One cause on the workloads of a view. by: the cause that explains it, -1 for none."""
 
     fired: Masks

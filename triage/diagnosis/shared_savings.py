@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex
@@ -19,8 +20,7 @@ MIN_AHEAD_SHARE = 0.5
 SEVERAL = 2  # waits; before the first one the capture does not know what the device did
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """What one worker of a data loader hides now, and after the items of the device's work; workers: that hide all waits then.
 
     cause: of those items, the one that saves most, -1 without one.

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from triage.capture.arrays import Floats, Indices, Masks, Names
 from triage.capture.capture import Capture, Pass
@@ -22,8 +23,7 @@ _KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser mi
 _TESTING_RE = re.compile(r"occlu|quer(?:y|ies)|prox(?:y|ies)|\bh-?z|culling|conditional|predicat|vox", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
+class Draws(Struct, frozen=True):
     """One value per draw (row of the table; workload, where a capture holds several frames), NaN where unknown.
 
     prims: that reached the rasteriser, NaN where most, but not all were culled before. covered: pixels under them. shaded, passed: pixel-shader

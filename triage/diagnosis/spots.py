@@ -6,7 +6,8 @@ A rule that one marker fulfils alone is a finding of that marker; what only adds
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from triage.capture.arrays import Facts
 from triage.ground.phrasing import first_of
@@ -15,8 +16,7 @@ _NAMED = 3
 MAX_PLACES = 20  # markers judged by themselves, longest first
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """Where something was found. place: the marker's workload, -1 for none. parts: fact -> part of its time.
 
     origin: the cells that were counted, "" where `text` says all.
@@ -29,8 +29,7 @@ class Spot:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PassFacts:
+class PassFacts(Struct, frozen=True):
     """Facts of the frame, and of its markers by workload. origins: fact -> marker -> the cells that were counted."""
 
     whole: Facts = field(default_factory=dict)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Facts, Indices
 from triage.capture.timeline.optimizers import is_fused

@@ -7,9 +7,10 @@ thread block; tiles that reach over the edge and a last wave that fills few SMs 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
+
+from msgspec import Struct
 
 from triage.capture.trace_nouns import Operator
 
@@ -29,8 +30,7 @@ _SPLIT_RE = re.compile(r"split_?k|stream_?k|sliced|_GSU[2-9]|_GSU\d\d|segment_k_
 MIN_TILE = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Tiling:
+class Tiling(Struct, frozen=True):
     """A product cut into tiles of rows x columns on some SMs; used: part of the tiles' area, waves: of tiles over SMs."""
 
     rows: int

@@ -10,9 +10,9 @@ items stand apart, and are neither cut by others nor cut them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Floats, Indices, distinct
 from triage.diagnosis.diagnosis_result import Item, Part

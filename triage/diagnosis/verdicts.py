@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Codes, Masks
 from triage.derive import View
@@ -31,8 +31,7 @@ BUSY_UNITS = ("alu.utilization", "texture_pipe.busy", "load_store.busy", "sample
 _HIGH = tuple(BANDS).index("high")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Metrics of which one must be known. vendor: "" for all; ask: what to collect."""
 
     label: str

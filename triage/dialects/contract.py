@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from triage import schema
 from triage.capture.capture import Table
@@ -16,16 +17,14 @@ TEXTS = ("NAME", "TITLE", "CAPTURE")
 FUNCTIONS = ("recognise", "read", "names")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """How sure a dialect is (0-1) that a source is its own, and the evidence in words."""
 
     score: float
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """Reading options of the user.
 
     mapping: header -> canonical id, with a unit where the header lacks it, or `name`. events: path of a companion events file. decimal: `comma` or `eu` for decimal

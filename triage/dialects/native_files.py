@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -35,8 +36,7 @@ Such a file is for the profiler's own window. Make an export of it first:
 - `.ncu-rep`: read as it is, see above"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """A file or folder by its name or first bytes; what it is, and what to do. {name}, {stem}: of the file."""
 
     named: tuple[str, ...]

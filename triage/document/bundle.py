@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Codes, Floats, Indices, Masks
@@ -112,8 +112,7 @@ class Workloads(Sequence[WorkloadEntry]):
         """The columns of each capture."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One question over all workloads of a capture. shape: position in `Decisions.templates` of its step, -1 where it is not
     asked. number: the ratio in its value, NaN for none."""
 
@@ -149,8 +148,7 @@ class Ways(Protocol):
         """The decision tree of each capture."""
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(Struct, frozen=True, dict=True):
     """The result of a diagnosis and what reports show beside it.
 
     head: schema, tool, captures, frame. todo: the items. scopes: (what was captured, numbers of its captures from 1, its own

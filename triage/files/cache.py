@@ -15,8 +15,9 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 MAX_CACHED_FILES = 60  # files; of more, the oldest go
 LARGEST = 64 << 20  # bytes of one
@@ -89,8 +90,7 @@ def keep(name: str, data: bytes) -> None:
         _tidy(place)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The cache's own folder, held open: what happens to its name meanwhile leads nowhere else."""
 
     path: Path

@@ -7,7 +7,8 @@ are null.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage import dialects
 from triage.capture.arrays import distinct
@@ -30,8 +31,7 @@ from triage.ground.terminology import names_of, speaking
 from triage.inference.rule_context import gpu_facts
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """What a report lists. outcomes: one per capture. items: the findings on the worst workloads of the to-do items, of all
     captures and of each scope."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from triage.document.entries import CellEntry, EvidenceEntry, FindingEntry, InputEntry, SourceEntry
 from triage.document.finding_rows import COLUMNS, Row
@@ -14,8 +15,7 @@ from triage.ground.units import display
 from triage.rulebook.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value comes from: a cell as exported (file, 1-based line, column header, text), or a formula over inputs.
 
     value is in the canonical unit of the metric. record: what a line is called in files that are no text (`result`).
@@ -49,8 +49,7 @@ class Origin:
         return {"metric": self.metric, "value": number(value), "unit": unit, "source": self.entry}
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One comparison that a finding rests on, in display units (ratios as percent).
 
     why: the comparison in words. figure: its left side alone, `TEX hit rate 57.0 %`.

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from triage.capture.arrays import Codes
 from triage.diagnosis.outcomes import Outcomes
@@ -27,8 +28,7 @@ from triage.rulebook.expression import TRUE
 _FILE = Path(__file__).resolve().parent / "guide.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check or symptom page. rules: names of the rules and concepts that ask it here; instead: why none does, or what
     else answers."""
 
@@ -38,8 +38,7 @@ class Check:
     instead: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """One decision of the guide. unless: concepts where it is no question."""
 
     id: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.diagnosis.outcomes import Outcomes
 from triage.findings.evidence import at, bare_origin, is_quantity, make_check, metrics_behind
@@ -18,8 +18,7 @@ from triage.rulebook.rule import Rule, reads
 MAX_GAP = 0.25  # of its limit, or of the value where that is larger: the widest miss that is called near
 
 
-@dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMiss(Struct, frozen=True):
     """A silent rule (its index in the rulebook), the comparison that fails, and by what part of its limit."""
 
     rule: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.capture.capture import Capture, Pass
@@ -54,8 +53,7 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
     return [_entry(d, part, found[i], columns, book[i]) for i in sorted(longest)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(Struct, frozen=True):
     """Metrics over all workloads of a capture; NaN where missing. counts: of COUNTS. target: pixels; depth: bytes per pixel."""
 
     counts: dict[str, Floats]

@@ -6,11 +6,11 @@ nvidia_rules.toml maps the rules of Nsight Compute to causes.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.capture import Opinion
 from triage.diagnosis.outcomes import Outcomes
@@ -24,8 +24,7 @@ _FILE = Path(__file__).resolve().parent / "nvidia_rules.toml"
 ROOT, NAMED, RULED_OUT, BLIND_TO, UNSEEN, NO_CAUSE = VERDICTS
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """Causes behind a profiler's rule. says: lower-case pieces of its sentence, none for any. ours: name of the rule here
     with the same condition. estimates: of what its figure is a share, "" for unknown."""
 
@@ -36,8 +35,7 @@ class Topic:
     estimates: str
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedOpinion:
+class ComparedOpinion(Struct, frozen=True):
     """One opinion compared with the diagnosis. causes: those it may mean, none for a roll-up; cause: the one of them that
     fired here, "" for none; verdict: one of VERDICTS; why: in words; ours: fraction of time, None without one."""
 

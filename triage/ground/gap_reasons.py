@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class GapWords:
+class GapWords(Struct, frozen=True):
     """id as in JSON; name: in legends and tables; meaning: one clause; limiter: class whose colour and hatch it has, `dark`
     for undiagnosed time."""
 

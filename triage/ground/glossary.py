@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
+
+from msgspec import Struct
 
 from triage.ground.method import stated
 from triage.ground.stalls import STALLS
@@ -21,8 +22,7 @@ __all__ = ["Entry", "close", "entries", "find"]
 _FILE = Path(__file__).resolve().parent / "glossary.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One term. also: other spellings that find it. names: vendor or API -> its word. heard: words of ours that
     another vendor's name replaces in sentences about its GPU. plain: the one of them to use where no name fits. see:
     related terms."""

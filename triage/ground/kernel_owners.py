@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 _FILE = Path(__file__).with_suffix(".toml")
 _ANONYMOUS_RE = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
 MAX_NAME = 4096  # characters; a longer name has no owner
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """owner: library, framework, compiler ...; family: gemm, elementwise ...; is_aside: no work that a report should lead with.
 
     tile: rows and columns of the output block that a matrix product's name tells, (0, 0) where it does not. language: what it
@@ -31,8 +31,7 @@ class Owner:
     is_once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """One pattern of the table. reads_template: the template arguments are searched too. example: a name it finds."""
 
     id: str

@@ -5,7 +5,7 @@ Arrays hold positions in these tables, documents the ids. Colours, hatches and f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from triage.ground.method import CLUSTER, HIGH, LOW
 from triage.ground.phrasing import points, whole_percent
@@ -13,8 +13,7 @@ from triage.ground.phrasing import points, whole_percent
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
 
-@dataclass(frozen=True, slots=True)
-class Limiter:
+class Limiter(Struct, frozen=True):
     """One limiter class. name: in legends; brief: in narrow tables; phrase: begins a verdict; limited: ends `25 % ...`;
     meaning: when a workload belongs to it.
     """

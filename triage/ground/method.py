@@ -8,8 +8,9 @@ constants below, sentences write `{high}` or `{good_hit_rate.v1}`. HEURISTICS ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from triage.ground.phrasing import as_written, fill
 
@@ -17,8 +18,7 @@ REVISIONS = ("v1", "v2")
 LATEST = "v2"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """One figure in a canonical unit, or in `points` (0-1). section: of the article. says: what it separates."""
 
     v1: float

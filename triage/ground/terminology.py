@@ -13,8 +13,10 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from triage.ground import glossary
 from triage.ground.phrasing import upper_first
@@ -29,8 +31,7 @@ _GENERATIONS = (
 _APIS = {"metal": "Metal", "cuda": "CUDA"}
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
+class Voice(Struct, frozen=True):
     """item: what a workload is called. names: whose words, as the glossary calls them, nearest first; empty: as written."""
 
     item: str = "marker"

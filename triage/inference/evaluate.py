@@ -7,9 +7,9 @@ not applicable (missing, and this profiler cannot export it) or overruled.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.arrays import Codes, Masks, Values
 from triage.derive import View, leaves
@@ -24,8 +24,7 @@ from triage.rulebook.rule import Rule
 FIRED, SILENT, BLIND, NOT_APPLICABLE, OVERRULED = range(5)
 
 
-@dataclass(slots=True)
-class Truth:
+class Truth(Struct):
     """Everything inferred about the workloads of a view. fired, possible: masks per rule index."""
 
     fired: dict[int, Masks] = field(default_factory=dict)

@@ -7,10 +7,10 @@ that holds nowhere together with those before it: of a plain table nine rules of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.arrays import Masks
 from triage.derive import View
@@ -23,8 +23,7 @@ from triage.rulebook.applies import may_hold
 Holding: TypeAlias = Masks | bool | np.bool_  # where a condition holds, or one truth for all
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A rule that may fire, with the inputs of each alternative that may hold."""
 
     number: int  # of its bit in the group's signatures
@@ -54,8 +53,7 @@ class Candidates:
                 self.groups.append((group, found))
 
 
-@dataclass
-class _Block:
+class _Block(Struct):
     """Where the inputs of rules hold in one view."""
 
     view: View

@@ -8,10 +8,10 @@ fact is concluded before the groups that build on it and enters them as one more
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Codes, Masks
@@ -29,8 +29,7 @@ RULES = 16  # two bits per rule and group in one uint32
 Signatures: TypeAlias = NDArray[np.int16] | NDArray[np.int32]  # per workload, the truths of a group as one number
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """One literal source of a group. kind: condition | given | have (a needed metric that no condition reads).
 
     needs: metrics without which it is unknown, whatever the others are.
@@ -44,8 +43,7 @@ class Input:
     needs: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A rule of a group: its alternatives as tuples of input positions, and its index in the rulebook."""
 
     rule: Rule
@@ -53,8 +51,7 @@ class Member:
     alternatives: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A few rules over a few inputs."""
 
     number: int
@@ -62,8 +59,7 @@ class Group:
     members: tuple[Member, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """Groups in the order in which they must be inferred."""
 
     book: Rulebook

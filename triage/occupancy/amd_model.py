@@ -7,9 +7,8 @@ tables are LLVM's (22.1.8) and the whole-group arithmetic stays the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.devices import AmdLimits
 from triage.ground.errors import TriageError
@@ -19,8 +18,7 @@ _SGPRS_OF_A_SLOT = 128  # from gfx10 on (LLVM, AMDGPUBaseInfo.cpp: getTotalNumSG
 _AGPRS = 256  # most a wave can address, on every generation that has them
 
 
-@dataclass(frozen=True, slots=True)
-class AmdOptions:
+class AmdOptions(Struct, frozen=True):
     """Wave size (32 or 64 lanes) and whether a group may spread over a whole WGP (RDNA)."""
 
     wave: int

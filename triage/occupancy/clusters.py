@@ -7,8 +7,9 @@ spread over its GPCs differs from die to die, so the answer is a range; on the d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from triage.devices import ClusterLayout
 from triage.ground.errors import TriageError
@@ -16,8 +17,7 @@ from triage.ground.errors import TriageError
 SMS_PER_TPC = 2  # products lose SMs in pairs: a texture processing cluster (TPC) is there or not
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(Struct, frozen=True):
     """Clusters of `size` groups resident at a time: at least `least`, at most `most`, by where the SMs lie.
 
     `groups` are resident per SM without clusters, `warps` are those of one group, `slots` the warp slots of an SM.

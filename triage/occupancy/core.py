@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Ints: TypeAlias = NDArray[np.int32]
@@ -18,8 +18,7 @@ LIMITERS = ("waves", "groups", "registers", "shared", "sgprs", "barriers")
 UNLIMITED = int(np.iinfo(np.int32).max)
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(Struct, frozen=True):
     """One evaluation, as int32 arrays of one shape.
 
     `waves` per group, `limits` (each limiter's own maximum of groups), `groups` (the smallest of

@@ -7,9 +7,8 @@ at the edges (a launch check that rounds warps up to the sub-partitions, forward
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.devices import NvidiaLimits
 from triage.ground.errors import TriageError
@@ -21,8 +20,7 @@ _PARTITIONED_CACHING = frozenset({"sm_52", "sm_53", "sm_61", "sm_62"})
 CACHE_CARVEOUT = {"l1": 0, "equal": 50, "shared": 100}
 
 
-@dataclass(frozen=True, slots=True)
-class CudaOptions:
+class CudaOptions(Struct, frozen=True):
     """Function and device settings that NVIDIA's model takes besides the launch itself.
 
     `optin`: the kernel raised its limit of dynamic shared memory (48 KiB otherwise). `carveout`:

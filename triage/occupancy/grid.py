@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage.ground.errors import TriageError
 
 Shape = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchShape:
+class LaunchShape(Struct, frozen=True):
     """A grid of groups on `units` SMs, CUs or WGPs that each hold `resident` groups at once.
 
     `threads` of a group and groups of the `grid` in x, y, z; `wave_size` in lanes.

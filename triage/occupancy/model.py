@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from triage.devices import AmdLimits, Limits, NvidiaLimits
 from triage.ground.errors import TriageError
@@ -29,8 +29,7 @@ _CEILING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What one group asks for: threads, registers per thread (AMD: VGPRs), bytes of shared memory (LDS), ...
 
     `shared` is static and dynamic together, without the driver's reserve. `sgprs`, `agprs` (AMD) and `barriers`
@@ -45,8 +44,7 @@ class Launch:
     barriers: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """Limits of an architecture plus the settings under which a launch is judged."""
 
     limits: Limits
@@ -137,7 +135,7 @@ class Model:
     def with_limit(self, field: str, value: int) -> Model:
         """The same model with one hardware limit changed, as another source has it."""
         changed: dict[str, int] = {field: value}
-        return dataclasses.replace(self, limits=dataclasses.replace(self.limits, **changed))  # type: ignore[arg-type]
+        return replace(self, limits=replace(self.limits, **changed))
 
 
 def model_for(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage.devices import Device, NvidiaLimits
 from triage.ground.errors import TriageError
@@ -15,8 +16,7 @@ from triage.occupancy.steps import SWEPT, Plateau, label, percent
 _AROUND = 3  # ranges shown on each side of the present value
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """Warps it takes to hide a latency, against those that are resident."""
 
     cycles: float
@@ -35,8 +35,7 @@ class Latency:
         return f"{needed}; {self.resident} resident, {verdict}"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """One launch with its surroundings: device, neighbouring values, grid, latency."""
 
     now: Occupancy
@@ -229,8 +228,7 @@ def latency_of(now: Occupancy, cycles: float, intensity: float, issue_rate: floa
     return Latency(cycles, intensity, issue_rate, warps_needed(cycles, issue_rate, intensity), now.waves)
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(Struct, frozen=True):
     """Occupancy over one resource as an SVG path in a box of `width` by `height` units."""
 
     title: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from triage.occupancy import notes as remarks
@@ -19,8 +19,7 @@ from triage.occupancy.steps import Plateau, Step
 from triage.occupancy.waste import Waste
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(Struct, frozen=True, dict=True):
     """Theoretical occupancy of one launch.
 
     `groups` (blocks) and `waves` (warps) are resident per `unit`: SM, CU, or WGP in that mode;
@@ -116,8 +115,7 @@ class Occupancy:
         }
 
 
-@dataclass(frozen=True)
-class OccupancyArray:
+class OccupancyArray(Struct, frozen=True, dict=True):
     """Theoretical occupancy of many launches; every array has the broadcast shape of the arguments.
 
     `groups` (int32) are resident per unit; bit i of `binding` is set where LIMITERS[i] binds.

@@ -6,11 +6,11 @@ rounding rules in between.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from triage.devices import NvidiaLimits
@@ -22,8 +22,7 @@ SWEPT = ("registers", "shared", "sgprs", "threads")
 _LABELS = {"registers": "registers", "shared": "B shared", "sgprs": "SGPR", "threads": "threads"}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One resource of a launch going from `before` to `after` (bytes for shared)."""
 
     resource: str
@@ -43,8 +42,7 @@ class Change:
         return f"{self.label}{'s' if self.label in ('VGPR', 'SGPR') else ''} {self.before:,} -> {self.after:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A change and what it does: `groups` and `occupancy` before and after."""
 
     direction: Direction
@@ -102,8 +100,7 @@ class Step:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(Struct, frozen=True):
     """Values `low` to `high` of a resource that all give the same answer."""
 
     low: int
@@ -120,7 +117,7 @@ def percent(share: float) -> str:
 
 def arguments(launch: Launch) -> dict[str, object]:
     """The launch as arguments of Model.run."""
-    return {field.name: getattr(launch, field.name) for field in dataclasses.fields(launch)}
+    return asdict(launch)
 
 
 def values(model: Model, resource: str) -> NDArray[np.int64]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage.ground.errors import TriageError
 
 
-@dataclass(frozen=True, slots=True)
-class GroupShape:
+class GroupShape(Struct, frozen=True):
     """One thread-group shape for a tile: `per_thread` results and `loads` per thread."""
 
     shape: tuple[int, ...]
@@ -19,8 +19,7 @@ class GroupShape:
     fits: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Struct, frozen=True):
     """A tile of `size` elements that needs a border of `border` elements on every side."""
 
     size: tuple[int, ...]

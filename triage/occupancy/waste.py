@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.devices import NvidiaLimits
 from triage.occupancy import amd_model, cuda
 from triage.occupancy.model import Launch, Model
 
 
-@dataclass(frozen=True, slots=True)
-class Waste:
+class Waste(Struct, frozen=True):
     """Use of one resource: `capacity`, of which resident groups hold `allocated` and asked for `requested`."""
 
     capacity: int

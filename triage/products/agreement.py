@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.capture import Opinion
 from triage.diagnosis.diagnosis_result import Diagnosis
@@ -42,8 +42,7 @@ _TITLES = {
 _KIND = {ROOT: SAME, NAMED: BOTH, RULED_OUT: EXCUSED, BLIND_TO: UNMEASURED}
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """One workload. theirs: the profiler's result with the largest estimate that names a cause, or None. lead: triage's
     root cause or ""; likely: its saving, a fraction."""
 

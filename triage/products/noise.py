@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.ground.phrasing import plural
@@ -36,8 +36,7 @@ _GAP = 7.0  # widths of a gap between two groups of runs, in standard deviations
 _MIN_OUTLIER_GAP = 0.01  # nor is anything an outlier or a mode of its own that lies closer than this share of the time
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """One figure of many workloads, once per run. ordered: runs x workloads, each column rising, NaN behind its last run.
 
     count: runs of each workload.
@@ -82,8 +81,7 @@ class Repeats:
         return middle
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Difference of two sets of times. Shares are of the time before (0.05: 5 % longer); times without a measurement are None.
 
     low, high: interval of the change, at a confidence that holds for all `tests` together. visible: the smallest change
@@ -100,8 +98,7 @@ class Difference:
     measured: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
+class Differences(Struct, frozen=True):
     """A Difference per workload, as columns; NaN where a side has no run. verdict: positions in VERDICTS. needs: 0 for None."""
 
     verdict: Codes
@@ -121,8 +118,8 @@ class Differences:
 
     def put(self, where: Indices, found: Differences) -> None:
         """Enter those of some workloads."""
-        for column in fields(self):
-            getattr(self, column.name)[where] = getattr(found, column.name)
+        for name in self.__struct_fields__:
+            getattr(self, name)[where] = getattr(found, name)
 
     def at(self, i: int) -> Difference:
         """That of one workload."""

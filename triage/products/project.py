@@ -35,10 +35,11 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from triage.files import bounded
 from triage.ground.errors import TriageError
@@ -69,8 +70,7 @@ _DOTTED_RE = re.compile(r"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*")
 ACCEPTED = ("cause", "marker", "reason", "owner", "expires", "saves_ms")
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """A root cause that is known and left as it is. expires: ISO date. saves_ns: when it was accepted; None: any.
 
     expired: as of the day the file was read; it then stands in the list like any other.
@@ -85,8 +85,7 @@ class Accepted:
     expired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A project's file. budgets: (glob, ns). owners: (glob, owner), the first that fits. sets: RULE.threshold=VALUE.
 
     columns: (header, metric) of custom tables. needs: bytes or operations per launch.

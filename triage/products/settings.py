@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from triage.ground.method import LATEST
 from triage.products.project import Accepted
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from triage.rulebook.packs import Rulebook
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Plain values only: a batch sends them to other processes, and keeps a rulebook per value there.
 
     dialects: folders of dialect modules, whose code runs. mapping: (column, metric) pairs, sorted. needs: bytes or operations per launch of the kernels that a glob names. min_gain: share of a frame, 0-1. max_unpacked: bytes; None for the reader's

@@ -6,12 +6,12 @@ import itertools
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from triage import schema
 from triage.capture.arrays import Floats, Masks, numbered
@@ -34,8 +34,7 @@ NEED_PEAK = (*MOVED, "vram.bandwidth")
 PEAK_ROOM = 1.15  # data sheets round, and memory may be overclocked
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """`quotient` of the values of `metrics` lies between two bounds; sentence: what is wrong where it does not."""
 
     metrics: tuple[str, ...]

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from triage.capture.capture import SEP
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(Struct, frozen=True):
     """Names of one kind of pass and what it reads. layer: how they draw, "opaque" or "blended"; "" where it differs.
 
     short: words that are found as whole words only, `ui` is no part of `build`; words: those that may be part of another.
@@ -29,8 +29,7 @@ class Role:
     layer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fences:
+class Fences(Struct, frozen=True):
     """Which pass is moved, where it starts and is waited for: positions in the order of the frame, -1 for none."""
 
     moved: int

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture, Pass, Table
@@ -27,8 +27,7 @@ DRAW = re.compile(r"(?:ID3D\w+::|vkCmd|gl)?(?:Multi)?Draw(?![a-z])\w*\s*(?:\(.*)
 DRAWN = ("fullscreen", "geometry", "draw", "raytracing")
 
 
-@dataclass
-class _Node:
+class _Node(Struct):
     levels: tuple[str, ...]
     first: int  # of its ranges, for which it was made
     below: dict[str, _Node] = field(default_factory=dict)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture, Derived, Pass
@@ -31,8 +31,7 @@ _SIZE_RE = re.compile(r"(?<!\d)(\d{3,5}) ?[x×] ?(\d{3,5})(?!\d)")
 _OWN_SIZE_RE = re.compile(r"shadow|cascade|\bcsm|atlas|reflect|\bhalf|quarter|mip|pyramid|probe|cube|\blut\b|downs|probe|planar|cookie|froxel|voxel|impost|bloom|blur|\bdof\b|depth.?of.?field|ssao|\bao\b|ambient.?occl|\bssr\b|volumetric|minimap", re.IGNORECASE)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """target: pixels of a pass's render target, None if unknown. shaded, passed: layers on it, None if unknown.
 
     shaded is unknown, too, where triangles are so small that most invocations may be helpers of their quads.

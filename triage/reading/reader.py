@@ -5,10 +5,10 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage import devices, dialects
 from triage.capture.capture import SEP, Capture, Column, Derived, InputFile, Quality, Table

@@ -7,9 +7,10 @@ is not simply the template's own (`{# escape: jira; suffix: .jira.txt #}`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from triage.files.bundled import share
 from triage.ground.errors import ReportError
@@ -21,8 +22,7 @@ _BY_EXTENSION = {".html": "html", ".htm": "html", ".xml": "html", ".svg": "html"
 _LONGEST = 200  # characters of a first line that are looked at
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """How a template escapes, and the suffix of files made with it."""
 
     escape: str

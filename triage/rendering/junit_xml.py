@@ -6,15 +6,15 @@ for piece in junit_xml("triage", suites): write(piece)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage.rendering.escape import xml_chars
 
 _INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why a case failed. kind: its `type`, a word. lines: the text."""
 
     message: str
@@ -22,8 +22,7 @@ class Failure:
     lines: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One test. group: its `classname`. out: lines of `system-out`, which is left out without any."""
 
     group: str
@@ -33,8 +32,7 @@ class Case:
     out: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """Tests that belong together. seconds: of all of them, None where it is not known. out: lines about all of them."""
 
     name: str

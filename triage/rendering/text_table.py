@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class TextTable:
+class TextTable(Struct, frozen=True):
     """headers: (text, right-aligned). rows: cells as text. more: rows not listed. limiters: class per row, or none.
 
     times: of passes, (ns, ns that its root causes save) per row.

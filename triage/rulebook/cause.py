@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from triage.ground.limiters import CLASSES
 from triage.rulebook.applies import Applies
@@ -18,16 +18,14 @@ FAMILIES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Explains:
+class Explains(Struct, frozen=True):
     """Another cause that this one brings about; only where `when` holds, if it is given."""
 
     cause: str
     when: Condition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Confused:
+class Confused(Struct, frozen=True):
     """A cause that looks alike, and the metric that distinguishes the two."""
 
     cause: str
@@ -35,16 +33,14 @@ class Confused:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cure:
+class Cure(Struct, frozen=True):
     """One thing to do, and where: shown only for captures with all of these facts."""
 
     text: str
     where: Applies
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One thing that can be wrong. family: one of FAMILIES; causes of family `verdict` are states, never things to do.
 
     limits: the limiter class that it implies, "" for that of its family. reserved: why no rule names it yet. work: the

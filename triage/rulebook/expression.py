@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from triage.ground.columns import anywhere, is_column
 
@@ -93,8 +93,7 @@ def _fold(function: Callable[[Any, Any], Any], values: tuple[Any, ...]) -> Any:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """A compiled value expression.
 
     names: everything it reads. literals: number literals written in it. forgives: it may have a value although a name
@@ -130,8 +129,7 @@ def restored(text: str, names: tuple[str, ...], literals: tuple[float, ...], for
     return Expression(text, names, literals, run, forgives)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One atomic comparison (or a bare name, true when not 0), three-valued."""
 
     text: str

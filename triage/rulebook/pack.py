@@ -6,8 +6,9 @@ pack give another number than the gain model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from triage.ground.errors import RuleError, UnknownUnit
 from triage.rulebook import applies
@@ -16,8 +17,7 @@ from triage.rulebook.rule import quantity
 FILE = "_pack.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """Defaults of a folder's rules. reach: share of peak, None for the gain model's own; why: where it comes from."""
 
     applies: applies.Applies = field(default_factory=dict)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from triage.ground import units
 from triage.rulebook.applies import Applies
@@ -20,8 +21,7 @@ PUBLISHERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cite:
+class Cite(Struct, frozen=True):
     """A source a rule rests on."""
 
     key: str
@@ -39,8 +39,7 @@ def _publishers(text: str) -> frozenset[str]:
     return frozenset(v for v, name in PUBLISHERS.items() if name.search(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """A named number with unit and reason. value per method revision; unit is canonical."""
 
     name: str
@@ -54,8 +53,7 @@ class Threshold:
         return self.values[method]
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(Struct, frozen=True):
     """given (concepts, all needed), all_of, any_of: all of them must hold."""
 
     given: tuple[str, ...]
@@ -81,8 +79,7 @@ GAIN_OF = ("workload", "idle")
 ENDS = ("start", "uneven")
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """The part of a unit's demand that remains after the fix: likely, and at best."""
 
     unit: str  # of ground.gpu_units.UNITS, or EVERY: all units without a demand of their own
@@ -90,8 +87,7 @@ class Demand:
     best: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class GainModel:
+class GainModel(Struct, frozen=True):
     """What the fix does to a workload; diagnosis.gain turns it into low, likely and bound fractions of the time.
 
     remains: demands that fall. time: share of the time that the fix saves by what was measured of waits or idle
@@ -117,8 +113,7 @@ class GainModel:
         return (*demands, *(e for e in (self.time, self.best) if e is not None))
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """One thing to do. Shown unless `only_if` or a fact of `where` is known to be false."""
 
     text: str
@@ -128,8 +123,7 @@ class Advice:
     where: Applies = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TellApart:
+class TellApart(Struct, frozen=True):
     """Another rule for the same symptom, and the metric that decides between the two."""
 
     rule: str
@@ -148,8 +142,7 @@ TEXT_FIELDS = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule file.
 
     cause: what the rule gives evidence for, an id of rulebook.causes; a rule of a user's own may leave it to its name. applies: where it

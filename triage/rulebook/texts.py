@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from triage.ground.method import in_words
 from triage.ground.phrasing import FIELD, as_written, fill

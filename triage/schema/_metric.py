@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One canonical metric.
 
     unit: ratio | ns | byte | byte/s | flop/s | hz | cycle | count. better: "high", "low" or "" (neither by itself).

@@ -7,9 +7,9 @@ to its end is done, inside the time between the first and the last work. Of a lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Indices
 from triage.capture.trace_nouns import Step, Trace

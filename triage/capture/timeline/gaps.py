@@ -8,9 +8,9 @@ host still needs time to launch anew: the time is the host's, the blame the sync
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Codes, Indices, Masks
 from triage.capture.timeline.spans import Steps
@@ -37,8 +37,7 @@ _EMPTYING = (SYNC, MEMCPY)
 RELAUNCH = 1_000_000
 
 
-@dataclass(slots=True)
-class Gaps:
+class Gaps(Struct):
     """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
 
     worked: ns that the device was busy between the gap before and each gap. loading: ns of each gap in waits for a data

@@ -5,15 +5,13 @@ All times are whole ns; intervals are given as two arrays, and a union is one, d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Codes, Floats, Indices
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(Struct, frozen=True):
     """Disjoint intervals in order. first: which of the intervals it was made of (in their order by start) opens each."""
 
     start: Indices

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Indices
 from triage.capture.trace_nouns import KERNEL, Trace
@@ -15,8 +15,7 @@ NAMED = 10  # kernels listed
 WORTH = 0.05  # heuristic: below a twentieth of the time, idle time included, tuning a kernel is not the next step
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A kernel of a trace. function: what profilers call it, "" where the export does not say. ns: of all its launches.
 
     skip: launches of the function that its process makes before the one to look at, which lasts as long as the kernel's

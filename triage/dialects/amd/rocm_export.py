@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from triage.capture.capture import Column
 from triage.capture.source import Source
 
 
-@dataclass(slots=True)
-class Export:
+class Export(Struct):
     """Columns of one export before they are metrics: by role, by counter name, and the GPU's own sizes."""
 
     source: Source

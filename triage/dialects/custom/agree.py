@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from triage import schema
 from triage.dialects.custom import header_words, say, vocabulary
@@ -26,8 +28,7 @@ _BUSY_UNITS = {"sm.busy", "l1tex.busy", "l2.busy", "vram.throughput"}  # no tool
 _WAVES = {"valu", "salu", "lds", "mem_unit", "waves", "mfma"}  # families of GPUs whose SIMDs have a VALU
 
 
-@dataclass(slots=True)
-class Columns:
+class Columns(Struct):
     """What is read of a table's columns. used: metric -> its header. unread: headers that nothing is read of.
 
     rivals: unread ones that repeat a used metric. stages: metric -> further headers of it, one per shader stage.

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage import devices, schema
 from triage.capture.arrays import Floats, Masks
@@ -46,8 +46,7 @@ _NEVER_TINY = frozenset(
 NO_VALUES: Floats = np.array([])
 
 
-@dataclass(slots=True)
-class Evidence:
+class Evidence(Struct):
     """Columns and their values. numbers: place -> values as printed. device: GPU named by the table. where: header's file:line.
 
     factors: metric -> what makes printed values canonical.

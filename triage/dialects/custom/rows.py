@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage import devices
 from triage.capture.arrays import Floats, Names
@@ -63,8 +63,7 @@ _FRAME_RE = re.compile(r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:
 _LOOKED_AT = 20  # rows
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(Struct):
     """The headers of a table, its first rows, and the roles of columns that are known so far (role -> 0-based column)."""
 
     headers: list[str]

@@ -13,9 +13,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from triage import schema
 from triage.dialects.custom import header_words, vocabulary
@@ -64,8 +66,7 @@ class Reading(NamedTuple):
 NOTHING = Reading()
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """One column name. place: 0-based column. named: what its text spells. options: candidates, best first.
 
     reading: the candidate decided for. by_words: the metric where words decided, else "". fixed: the user mapped it.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.capture import SEP, Table
 from triage.capture.source import Source
@@ -56,8 +56,7 @@ _SPEC = (
 _STATS = ("draw", "prim", "vert", "dispatch")
 
 
-@dataclass(slots=True)
-class _Log:
+class _Log(Struct):
     """What was found: per event its line, level, texts of the cells, and the number of the dump it belongs to."""
 
     lines: list[int] = field(default_factory=list)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage import schema
 from triage.capture import shape

@@ -6,10 +6,10 @@ All of them are called .xls and are text between tabs, in which nothing is quote
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
@@ -39,8 +39,7 @@ _TIME = re.compile(r"\b(time|duration)\b", re.IGNORECASE)
 _REPRO = "metric set,gpu clocks,driver version,device name,chip name,process file name,product version".split(",")
 
 
-@dataclass(slots=True)
-class Export:
+class Export(Struct):
     """The companions of one export; None = not there. typed: what the user gave."""
 
     typed: Source
@@ -53,8 +52,7 @@ class Export:
     sure: bool = True  # companions found by their full names, not guessed for a renamed file
 
 
-@dataclass(slots=True)
-class Events:
+class Events(Struct):
     """D3DPERF_EVENTS: marker texts, parent levels, times in ms per column (NaN = missing), 1-based lines."""
 
     texts: list[str] = field(default_factory=list)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Masks, Names
@@ -32,8 +32,7 @@ _HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """Header of an event list: line, cells, and the columns by role (-1 = not there)."""
 
     line: int

@@ -6,8 +6,9 @@ The counters' CSV has ids only; both files are of one capture, and ids join them
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from triage.capture.source import Source
 from triage.ground.errors import BadCapture, CaptureError
@@ -17,8 +18,7 @@ _ROW = re.compile(r"^\s*(\d{1,18})\s*\|(\s*)(\\?-)?\s?(.*)$")
 _MAX_TEXT_FILES = 40  # text files of the folder that are looked into
 
 
-@dataclass(slots=True)
-class EventTree:
+class EventTree(Struct):
     """One entry per event id: name, markers above it, 1-based line; `source` is where they come from."""
 
     source: Source

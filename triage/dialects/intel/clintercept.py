@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from triage.capture.capture import Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares
@@ -33,8 +34,7 @@ _TOTAL_RE = re.compile(r"^\s*Total Time \(ns\):\s*(\d{1,18})\s*$")
 CELLS = 3  # commas of a line that is a row, if a broken one
 
 
-@dataclass(slots=True)
-class _Device:
+class _Device(Struct):
     """A device and its rows; total of their times in ns, and the one that the report states. odd: lines of broken rows."""
 
     name: str

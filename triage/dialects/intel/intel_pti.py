@@ -8,10 +8,10 @@ width, groups, threads per group.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage import devices, schema
 from triage.capture.arrays import Floats
@@ -138,8 +138,7 @@ def recognise(source: Source) -> Match | None:
     return None
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """Which column of a block becomes what: metric -> (0-based column, unit, factor); the others by header."""
 
     metrics: dict[str, tuple[int, str, float]] = field(default_factory=dict)

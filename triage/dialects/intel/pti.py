@@ -6,9 +6,9 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture import shape
 from triage.capture.arrays import Floats, Indices, Names
@@ -72,8 +72,7 @@ def is_header(line: str) -> bool:
     return bool(bare & _TIMES) and bool(bare & set(_FIRST_COLUMNS))
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """A header and its rows as text, with their 1-based lines. closed: what follows belongs to the next."""
 
     section: str
@@ -148,8 +147,7 @@ def has_cells(line: str, width: int) -> bool:
     return max(map(line.count, DELIMITERS)) + 1 >= max(2, (width + 1) // 2)
 
 
-@dataclass(slots=True)
-class Data:
+class Data(Struct):
     """Kernel keys, numbers by 0-based column in printed units, 1-based line and block (its header's line) of every row.
 
     sampled: a row is a time sample of a kernel, not a kernel.

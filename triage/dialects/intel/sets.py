@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -36,7 +36,7 @@ def join(folder: Source, tables: list[Table]) -> Table:
             for name, column in theirs.items():
                 if name not in ours:
                     lines = more.lines if column.lines is None else column.lines
-                    ours[name] = dataclasses.replace(column, file=column.file + at, lines=lines)
+                    ours[name] = replace(column, file=column.file + at, lines=lines)
         whole.quality += more.quality
         whole.unmapped = [*whole.unmapped, *(u for u in more.unmapped if u not in whole.unmapped)]
     whole.files.insert(0, folder)  # what the user typed comes first

@@ -11,11 +11,11 @@ import io
 import mmap
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture import shape
 from triage.capture.arrays import Indices
@@ -89,8 +89,7 @@ class _Slice(io.RawIOBase):
         return len(part)
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """A run of records under one header: [start, end) bytes, first record on `line`."""
 
     headers: tuple[str, ...]
@@ -101,8 +100,7 @@ class Segment:
     header_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """How to recognise a header line: required bytes (a plain search is fast), then a pattern."""
 
     needle: bytes

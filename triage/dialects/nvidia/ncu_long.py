@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage import schema
 from triage.capture.arrays import Floats, Indices, Masks, Names
@@ -34,8 +34,7 @@ _ID = re.compile(r"\s*(?:\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f ]\d{3})+)\s*")  # th
 _INSTANCES = re.compile(r"\A([^;()]+)\((.*)\)\Z", re.DOTALL)
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """One table of a file: its rows, the 1-based line of each, the 1-based cell of each role, and unused headers."""
 
     frame: pd.DataFrame

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -73,8 +73,7 @@ def recognise(source: Source) -> Match | None:
     return None if few else Match(0.5, f"{noted} metrics of ncu in notes, one a line")
 
 
-@dataclass(slots=True)
-class _Log:
+class _Log(Struct):
     """Records as of a long table, role -> text, and the 1-based line of each."""
 
     rows: list[dict[str, str]] = field(default_factory=list)

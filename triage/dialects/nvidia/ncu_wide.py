@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from triage import schema
 from triage.capture import shape
@@ -43,8 +43,7 @@ ROLES = {
 _NA = [*csv_parser.MISSING, "No data"]
 
 
-@dataclass(slots=True)
-class Piece:
+class Piece(Struct):
     """One table of a file: names, 1-based lines and texts by role, one per launch, and the columns by metric."""
 
     names: Names

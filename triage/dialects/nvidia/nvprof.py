@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture import shape
 from triage.capture.capture import Column
@@ -47,8 +47,7 @@ nvprof ends with the Volta generation; on newer GPUs use Nsight Compute and Nsig
 Without `--csv` the tables of metrics and of times are read from the text too, rounded as printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableLocation:
+class TableLocation(Struct, frozen=True):
     """One table: its kind, 1-based header line, headers, printed units per column, first record, last line or None."""
 
     kind: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage import schema
 from triage.capture.arrays import Floats, Indices
@@ -79,8 +79,7 @@ def recognise(source: Source) -> Match | None:
     return Match(0.93, f"nvprof columns: Device, Kernel, Invocations, {kinds[0].title()[:-1]} Name") if kinds else None
 
 
-@dataclass(slots=True)
-class _Rows:
+class _Rows(Struct):
     """Values per metric as they come: row -> (value, line)."""
 
     keys: dict[tuple[str, str], int] = field(default_factory=dict)

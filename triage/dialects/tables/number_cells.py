@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Names, numbered
 from triage.capture.unused_cells import Odd
@@ -92,8 +92,7 @@ def _without_infinite(
     return np.where(infinite, np.nan, values)
 
 
-@dataclass(slots=True)
-class _Parsed:
+class _Parsed(Struct):
     """Distinct cells and their values. By position: doubtful ones (`1,234`), units in cells, and odd ones by kind."""
 
     cells: Names

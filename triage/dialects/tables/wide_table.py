@@ -12,12 +12,13 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from triage.capture import shape
@@ -43,8 +44,7 @@ _Array = TypeVar("_Array", bound=NDArray[np.generic])
 _Raw: TypeAlias = Floats | Names  # a column as the parser gives it: objects where a cell is no plain number
 
 
-@dataclass(slots=True)
-class Wide:
+class Wide(Struct):
     """Raw columns of a wide table by 0-based position: floats in printed units where numeric was asked, text elsewhere.
 
     lines: 1-based line of each row; None where rows follow line by line from first_line. aligned: the table is laid out
@@ -306,8 +306,7 @@ def _records(source: Source, skip: int, body: Iterable[str]) -> Iterator[tuple[i
         raise BadCapture(f"{source.path}:{skip + before + 1}: damaged table ({e})", "export again") from e
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """Some rows of a table. cells: per column, floats, or objects where cells are no plain numbers; blank: rows without any."""
 
     cells: dict[int, _Raw]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture import shape
 from triage.capture.capture import Column
@@ -62,8 +62,7 @@ _WHAT = {
 _SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|NOTICE|SKIPPED|WARNING|\*\*)")
 
 
-@dataclass(slots=True)
-class ReportTable:
+class ReportTable(Struct):
     """Location of a report's table (1-based line of its header) and its layout: `csv`, `columns` or `box`.
 
     spans: first character and the one behind the last of every column, for layouts without a delimiter.

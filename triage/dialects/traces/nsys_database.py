@@ -7,10 +7,10 @@ of work to its call is (process, correlation id): ids repeat between processes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.timeline.call_classes import class_of
@@ -49,8 +49,7 @@ _OVERHEAD = {2: LOAD, 6: LOAD, 7: LOAD, 3: PROFILER, 4: PROFILER, 5: PROFILER}
 _GRAPHICS = (("DX12_WORKLOAD", "DX12_API"), ("VULKAN_WORKLOAD", "VULKAN_API"), ("OPENGL_WORKLOAD", "OPENGL_API"))
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """One table of work, cleaned. numbers: its columns; names: per row a position in words; rows: of the table as it is."""
 
     table: str

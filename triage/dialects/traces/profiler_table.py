@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
@@ -39,8 +40,7 @@ MIN_HOST = 3.0
 SHOWN = 0.98  # of the stated total: below it, rows are missing
 
 
-@dataclass(slots=True)
-class _Printed:
+class _Printed(Struct):
     """What is printed: the device, and (line, cells by header) of the rows."""
 
     device: str = ""

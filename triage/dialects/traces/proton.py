@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from triage import devices
 from triage.capture.capture import DEEPEST, Table
@@ -39,8 +40,7 @@ Json = dict[str, Any]  # JSON as it stands
 _TYPES = {"flops16": "Half", "flops32": "float", "flops64": "double"}
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """Kernels in file order, and the innermost scopes that state their work."""
 
     kernels: list[Kernel] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from triage.ground.limiters import CONFIDENCE, SURENESS
 from triage.ground.phrasing import plural
@@ -12,8 +12,7 @@ from triage.rendering.phrases import time
 _CONFIDENCE = tuple(CONFIDENCE)  # least sure first
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Struct):
     """What a batch produced. captures: largest recoverable time first. errors: (name, reason); passed: the same of files that are no captures.
 
     causes: root causes over all captures, as `ranked` has them. drawn: path -> saved ns by cause, of the first captures.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypedDict
+
+from msgspec import Struct
 
 Cell = str | float | None
 
@@ -47,8 +48,7 @@ class Overview(TypedDict):
     causes: list[Cause]
 
 
-@dataclass(slots=True)
-class Listed:
+class Listed(Struct):
     """A capture in the index: what that shows and no more, since a night's captures stand in memory side by side.
 
     first: what to do first, in words. limiters: none where the index has no drawings. reports: paths below the output folder.

@@ -13,9 +13,10 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from triage import dialects
 from triage.capture.source import Source
@@ -37,8 +38,7 @@ _NO_PLACE, _HINT = "is not searched for captures", "name the folder they lie in"
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """One capture of a batch. path: what is opened and printed. name: below what the user typed. slug: of its reports."""
 
     path: str
@@ -46,8 +46,7 @@ class Found:
     slug: str = ""
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """Captures in the order of their paths. companions: files read with them. passed: (path, why it is none)."""
 
     captures: list[Found] = field(default_factory=list)

@@ -16,8 +16,9 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from triage import __version__
 from triage.document.finding_rows import COLUMNS

@@ -15,10 +15,11 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from triage.ground.errors import CaptureError, TriageError, install, out_of_memory
 from triage.products.batch.batch_result import Cell, Overview
@@ -36,8 +37,7 @@ CONNECT = 10  # seconds in which a Dask scheduler must answer
 _BUSY = threading.Lock()  # a Diagnoser remembers signatures; one thread of a Dask worker at a time
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What became of one capture: its reports by format and what the index says of it, or one line of error."""
 
     found: Found

@@ -8,10 +8,10 @@ the `gain` that some quote is speedup - 1; both stay in the document for those w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from statistics import median
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage import schema
 from triage.capture.arrays import Masks

@@ -7,7 +7,8 @@ The duration decides; a counter only explains it. The readings follow the articl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage import schema
 from triage.products.compare.item import SHAPE
@@ -30,8 +31,7 @@ ISSUE = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One counter before and after (canonical units), with the verdict on time and all counters of both sides."""
 
     metric: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from triage.capture.capture import SEP
 
@@ -31,8 +32,7 @@ class Who(NamedTuple):
         return self.path.count(SEP) + 1 if self.path else 0
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """A workload that is looked at; lists have one entry per repeat. order: its place in the capture, 0 to 1.
 
     rules: rule id -> UNTOLD, ABSENT or FIRED. gains: rule id -> (low, likely, bound) fractions of its time.

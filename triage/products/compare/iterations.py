@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Indices
 from triage.capture.capture import Capture
@@ -20,8 +20,7 @@ SHORTEST = 3  # kernels of a sequence
 NAMES = 64  # kernels, by how often they ran, whose distances are tried as periods
 
 
-@dataclass(frozen=True, slots=True)
-class Iterations:
+class Iterations(Struct, frozen=True):
     """What repeats in a capture. unit: step, frame or sequence; times: of each, ns. kernels: of one sequence; device: of several, the one it runs on."""
 
     unit: str

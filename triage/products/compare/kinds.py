@@ -7,9 +7,9 @@ way or on another GPU, only what moved against the other workloads is real: what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage import schema
 from triage.capture.arrays import Floats, Masks
@@ -44,8 +44,7 @@ CLOCKS = ("sm.frequency", "vram.frequency")
 WARMER = 5.0  # °C between the sides that are named beside another clock
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Figures of all pairs on both sides. log: logarithm of after / before of the times, NaN where unknown.
 
     limit: standard deviations that noise of so many seldom exceeds; beyond: the same of these, a logarithm. weight: ns

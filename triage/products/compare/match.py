@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Indices
 from triage.capture.capture import SEP
@@ -27,8 +27,7 @@ ALTOGETHER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """Workloads taken for one, by their positions on both sides, in the order of `after`. how: why they were, "" where their
     names agree.
     """

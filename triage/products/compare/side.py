@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
+from msgspec import Struct
 
 from triage import schema
 from triage.capture.arrays import Codes, Floats, Indices
@@ -22,8 +22,7 @@ from triage.products.noise import Repeats
 MIN_TIMES = 8  # heuristic: different times of which a common divisor is no chance
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """The workloads of a diagnosis whose captures are repeats.
 
     order: place in the capture, 0 to 1. rows: per capture, the index of each workload in it, -1 where it is missing; facts: what is
@@ -81,8 +80,7 @@ class Side:
         return items
 
 
-@dataclass(frozen=True, slots=True)
-class _Folded:
+class _Folded(Struct, frozen=True):
     """The workloads of a capture as they are compared. row: of each, the capture's workload that speaks for it."""
 
     who: Iterable[Who]

@@ -7,10 +7,10 @@ that numbers its layers, is no other work: such kernels are one, whatever is aro
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, numbered
 from triage.capture.capture import Capture
@@ -20,8 +20,7 @@ from triage.products.compare.item import SHAPE, Who
 Key: TypeAlias = tuple[str, str, str]  # name, kind and launch shape
 
 
-@dataclass(frozen=True, slots=True)
-class Launches:
+class Launches(Struct, frozen=True):
     """Rows of a timeline by who launched them. codes: of each row, its place in `who`; row: a workload of the capture for each."""
 
     who: list[Who]

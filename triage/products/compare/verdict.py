@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Masks
 from triage.document.numbers import number
@@ -31,8 +31,7 @@ from triage.rendering.phrases import time
 UNEQUAL = 0.01  # part by which counts of equal work may differ
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a comparison is held against: shares. tests: workloads compared together; margin: what `same` excludes."""
 
     floor: float = FLOOR

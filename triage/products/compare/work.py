@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Capture
@@ -44,8 +44,7 @@ def counted(p: Part, metric: str) -> Floats:
     return values if is_column(values) else np.full(len(p.capture), np.nan)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What one side did: counts (what -> (unit, number)), and its iterations, of each capture."""
 
     counts: dict[str, tuple[str, float]]

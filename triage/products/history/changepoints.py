@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.products.noise import FLOOR, student
@@ -45,8 +45,7 @@ _YOUNG = (
 _SURE = 6.63  # 99 % of chi squared: builds whose likelihood is within this of the best may be the one, too
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(Struct, frozen=True):
     """Per build and marker: `mean` (of logarithms, NaN where it did not run) and `variance` of it; per marker `free`.
 
     free: degrees of freedom of the variance, 0 where nothing was repeated and `variance` is an assumption. assumed:
@@ -61,8 +60,7 @@ class Levels:
     spread: Masks
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Struct, frozen=True):
     """A step of one marker. Builds are row numbers: `at` the first with the new level, known from build `seen` on.
 
     first, last: builds that may have brought it, `at` among them. change, low, high: shares of the level before.
@@ -194,8 +192,7 @@ def _each(markers: int, builds: int) -> float:
     return ALARMS / min(_LOOKS, 2 + _YOUNG * (builds - 2)) / max(1, markers)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Standard errors beyond which a marker has moved, per marker: measured ones, and assumed ones."""
 
     measured: Floats

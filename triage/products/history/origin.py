@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from triage.ground.errors import TriageError
 
@@ -13,8 +14,7 @@ COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILD_SOURCEVERSION")  
 BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BRANCH_NAME", "BUILD_SOURCEBRANCHNAME")
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A build's place. at: seconds since 1970."""
 
     revision: str

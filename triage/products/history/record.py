@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.capture import SEP
 from triage.diagnosis.diagnosis_result import Diagnosis
@@ -20,8 +20,7 @@ OTHERS = "(all others)"
 SHAPE = ("launch.grid_size", "launch.block_size")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """What runs must share to be compared. revision: a commit, or whatever names a build."""
 
     branch: str
@@ -30,8 +29,7 @@ class Key:
     device: str
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(Struct, frozen=True):
     """An item of a run's to-do list."""
 
     cause: str
@@ -44,8 +42,7 @@ class Todo:
     workloads: int
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One capture. times: (marker, exclusive ns, root cause or ""); a marker is the levels of its path joined by SEP."""
 
     sha256: str

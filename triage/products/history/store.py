@@ -13,9 +13,10 @@ import functools
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from triage.files.metered import Meter, guard
 from triage.files.writing import in_reach
@@ -65,8 +66,7 @@ class Database(sqlite3.Connection):
 _KINDS = {int: "whole number", float: "number", str: "text"}
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Struct, frozen=True):
     """A build of the file. at: seconds since 1970. runs: their ids, oldest first."""
 
     id: int

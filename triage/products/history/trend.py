@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices
 from triage.ground.errors import TriageError
@@ -18,8 +18,7 @@ FRAME = "the whole frame"
 CELLS = 1 << 24  # runs times markers: 16 bytes each, and as much again while levels are looked for
 
 
-@dataclass(frozen=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """times: runs x markers in ns, NaN where a marker did not run. of: row in `builds` of each run, ascending.
 
     cause: runs x markers, index into `causes` ((id, title) pairs) or -1.

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from triage import schema
 from triage.capture.arrays import Codes, Floats, Indices, Masks, Values
@@ -33,8 +34,7 @@ APART = 0.002  # of its size: distance of the two reported values from the edge
 Facts: TypeAlias = dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """The facts of an embedded test. also: those that were moved; NaN for one that was removed."""
 
     test: str
@@ -53,8 +53,7 @@ class Start:
         return replace(self, facts=self.moved(metric, value), also={**self.also, metric: value})
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(Struct, frozen=True):
     """Edge of a threshold: at `fires` the rule fires, at `stops` its outcome is `then`."""
 
     rule: str

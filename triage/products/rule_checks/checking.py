@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from triage.ground.errors import RuleError
 from triage.ground.phrasing import plural
@@ -18,8 +19,7 @@ from triage.rulebook.rule import Rule
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What was checked: rules whose tests ran, number of causes and of published cases, and a line per failure."""
 
     book: Rulebook

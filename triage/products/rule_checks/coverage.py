@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage import dialects
 from triage.capture.capture import Capture
@@ -25,8 +25,7 @@ from triage.rulebook.rule import Rule
 MAX_DEPTH = 4  # levels of sample_captures that are looked into
 
 
-@dataclass(slots=True)
-class Coverage:
+class Coverage(Struct):
     """What the samples and the embedded tests exercise. Rule ids, and (rule id, threshold) pairs."""
 
     captures: int = 0

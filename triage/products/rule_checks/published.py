@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from triage.diagnosis.diagnosing import Diagnoser
 from triage.dialects import Options
@@ -25,8 +26,7 @@ from triage.rulebook.packs import Rulebook
 BOUND_TOLERANCE = 0.002  # the article's bounds are recomputed from SOL% with one decimal
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One workload of the article by one revision of the method. want: what the article concludes."""
 
     file: str

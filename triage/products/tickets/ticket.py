@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from triage.document.entries import Result
 from triage.document.todo_items import TodoItem
@@ -13,8 +14,7 @@ SCHEMA = "triage-tickets/1"
 STATES = NEW, OPEN, CHANGED, REOPENED, FIXED, UNSEEN = "new", "open", "changed", "reopened", "fixed", "not checked"
 
 
-@dataclass(slots=True)
-class Ticket:
+class Ticket(Struct):
     """One root cause. cause: its item of the to-do list. saved_ns: None without times. files: relative to the folder.
 
     scope: what was captured. report_url: where the folder of tickets is served, "" if nowhere. whose: whose terms the text uses (terminology), item: what a workload is called. state: one

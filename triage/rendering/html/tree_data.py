@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.capture import SEP
 from triage.document.bundle import Bundle
@@ -13,8 +12,7 @@ from triage.rendering import phrases
 from triage.rendering.html.string_table import significant
 
 
-@dataclass
-class Nodes:
+class Nodes(Struct):
     """Columns over the nodes; node 0 is the whole. work: position of the workload, -1 for a group. ns: inclusive time."""
 
     parent: list[int]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
@@ -137,8 +137,7 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
         )
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """Locates metrics of waves in the kernels of a table's rows."""
 
     names: Names

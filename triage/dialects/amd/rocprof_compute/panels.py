@@ -6,15 +6,15 @@ A panel does not say its number: a row that only it has tells it. All figures ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
+
+from msgspec import Struct, field
 
 from triage.ground import csv_rows
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """One panel: its title, a row that no other has, and what its rows mean.
 
     rows: name as printed -> (canonical id, factor to its unit from what is printed). inverse: rows of hits whose metric

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
@@ -45,8 +45,7 @@ _SHAPE = {
 }
 
 
-@dataclass(slots=True)
-class _Panel:
+class _Panel(Struct):
     """One drawn table: its number, header cells, and rows as (1-based line, cells)."""
 
     number: str

@@ -7,9 +7,10 @@ lower it when they are done; a wait names the counter and how many may stay outs
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 STEPS = 4_000  # instructions of one walk back
 _COUNTER = re.compile(r"(vm|lgkm|vs)cnt\((\d+)\)")
@@ -71,8 +72,7 @@ class Instruction(NamedTuple):
         return out
 
 
-@dataclass(slots=True)
-class _Path:
+class _Path(Struct):
     """Where a walk back stands: instructions of the queue to pass by, and how many may still be found."""
 
     at: int
@@ -80,8 +80,7 @@ class _Path:
     left: int
 
 
-@dataclass
-class Listing:
+class Listing(Struct, dict=True):
     """The instructions of one kernel by address. line: of its first row in the file."""
 
     name: str

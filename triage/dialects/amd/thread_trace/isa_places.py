@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from triage.capture.location import Location, Producer
 from triage.dialects.amd.thread_trace.isa_listing import MEMORY, Instruction, Listing
@@ -56,8 +57,7 @@ _WEIGHTS: dict[str, tuple[str, Callable[[Instruction], float]]] = {
 }
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """Locates metrics in the kernels of a trace."""
 
     kernels: Sequence[Listing]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from triage.dialects.nvidia.report.instances import Instances
 from triage.dialects.nvidia.report.stall_samples import present, summed
@@ -22,8 +22,7 @@ _ATOMIC = ("atomic", "reduction")
 _MAX_OFF = 0.1  # part of the lanes a predicate may turn off, above which it may have turned off whole warps
 
 
-@dataclass(slots=True)
-class AccessFigures:
+class AccessFigures(Struct):
     """Figures of instructions of one launch, by address."""
 
     found: Instances

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from triage.capture.arrays import Indices
 from triage.capture.location import Late, Producer
@@ -41,8 +42,7 @@ class _Wait(NamedTuple):
     pipe: str = ""
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """Samples that a wait explains, and how many instructions it is for at most."""
 
     samples: float = 0.0
@@ -70,8 +70,7 @@ def _grouped(found: list[Producer]) -> list[Producer]:
     return sorted((p for p in out if p.share >= _MIN_SHARE), key=lambda p: -p.share)[:_LISTED]
 
 
-@dataclass(slots=True)
-class Awaited:
+class Awaited(Struct):
     """The producers of places of one launch. types: of the kernel's arguments as its signature has them."""
 
     found: Instances

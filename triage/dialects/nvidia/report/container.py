@@ -7,10 +7,10 @@ that mean was observed on reports of 2020 to 2026.
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.arrays import Indices
 from triage.capture.compression import bounded
@@ -26,16 +26,14 @@ _MAX_TEXT_BYTES = 4096  # bytes of a metric's name or an attribute
 _DEVICES = 1024  # of a session
 
 
-@dataclass(slots=True)
-class Device:
+class Device(Struct):
     """A GPU of the session: its name and the attributes the driver states, numbers or texts."""
 
     name: str = ""
     attributes: dict[str, float | str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Contents:
+class Contents(Struct):
     """Byte ranges of a report. results, sources: [start, stop) bytes of each message.
 
     names: the string table. cut: byte at which the file ends before it should, or -1.

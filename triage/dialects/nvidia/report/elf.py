@@ -6,7 +6,8 @@ System V ABI, ELF-64 object files; the relocation of CUDA's own that line tables
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -16,8 +17,7 @@ _CUDA, _LATER_ABI = 190, 8  # machine, and the version of its ABI from which on 
 _SYMTAB, _RELA, _REL, _NOBITS = 2, 4, 9, 8
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Name, type, and [start, stop) bytes of the file; link and info as the type has it."""
 
     name: str
@@ -28,8 +28,7 @@ class Section:
     info: int
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """Name, section index, offset in that section, size in bytes."""
 
     name: str
@@ -38,8 +37,7 @@ class Symbol:
     size: int
 
 
-@dataclass(slots=True)
-class Elf:
+class Elf(Struct):
     """What was found; what lies outside the file is left out."""
 
     data: bytes

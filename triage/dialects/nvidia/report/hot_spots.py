@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.location import Location
@@ -30,8 +30,7 @@ _LOAD, _STORE = 2, 4  # memory_access_type
 _SPACES = {4: "global", 16: "shared"}  # memory_type
 
 
-@dataclass(frozen=True, slots=True)
-class _Aspect:
+class _Aspect(Struct, frozen=True):
     """One way to weigh instructions: `of` minus `less`, over one kind of access, or some mnemonics, where stated."""
 
     what: str
@@ -76,8 +75,7 @@ _PATTERNS = tuple((re.compile(p), a) for p, a in _ASPECTS)
 _STALL = re.compile(r"stall(?:_cycles|_samples)?\.(\w+)\Z")
 
 
-@dataclass(slots=True)
-class Spots:
+class Spots(Struct):
     """Locates findings in one report; what cannot be read is not located."""
 
     contents: Contents

@@ -6,10 +6,10 @@ Launches are walked side by side (`wire.gather`): ten thousand of them have mill
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices, Names
@@ -30,8 +30,7 @@ ABOUT_DEVICE = (_TEXTUAL, *_GENERATION)  # printed in words, not as metrics
 _ABOUT = ("group:", "breakdown:")  # lists of metrics under a roll-up, no figures
 
 
-@dataclass(slots=True)
-class Launches:
+class Launches(Struct):
     """One entry per launch, in file order. values: metric name -> figure, for the names that mean something to triage.
 
     code: id of the source entry with the launch's code, 0 where none is given. rules: which launch, [start, stop) bytes.

@@ -6,8 +6,9 @@ DWARF Debugging Information Format, versions 2 to 4, section 6.2. The tables of 
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from triage.dialects.nvidia.report.elf import Elf
 
@@ -24,8 +25,7 @@ class SourceLine(NamedTuple):
     line: int
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """Places by section index: sorted offsets, and what begins at each; None where no line is known."""
 
     offsets: dict[int, list[int]] = field(default_factory=dict)

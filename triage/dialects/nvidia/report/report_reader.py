@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
+from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Names, distinct
 from triage.capture.capture import Column, Quality, Table
@@ -54,8 +54,7 @@ class Cells(Sequence[str]):
         return str(int(figure)) if figure.is_integer() and abs(figure) < 1e17 else repr(figure)
 
 
-@dataclass(slots=True)
-class _Places:
+class _Places(Struct):
     """Locates findings in a report; the modules that read machine code are loaded for the first one."""
 
     contents: Contents

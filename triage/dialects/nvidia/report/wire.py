@@ -7,10 +7,10 @@ Encoding: protobuf.dev/programming-guides/encoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices
@@ -70,8 +70,7 @@ def fields(data: Bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]
         at = stop
 
 
-@dataclass(frozen=True, slots=True)
-class FieldValues:
+class FieldValues(Struct, frozen=True):
     """One field of many messages; values of one message keep the order of the file.
 
     which: index of the message. kind: wire type. value and stop: as `fields` gives them.
