@@ -96,13 +96,22 @@ def test_small_messages_that_take_as_long_tell_of_a_wait(small_us: float, waits:
     assert "bus bandwidth" in first["message"] and ("more likely a wait" in first["message"]) == waits
 
 
-@pytest.mark.parametrize(("start_us", "apart"), [(41_000.0, True), (39_000.0, False)])
-def test_a_long_start_with_little_work_is_a_remark(start_us: float, apart: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("start_us", "kernel_us", "apart"),
+    [(41_000.0, 990.0, True), (39_000.0, 990.0, False), (41_000.0, 510.0, True), (41_000.0, 490.0, False)],
+)
+def test_a_long_start_with_little_work_is_left_out(
+    start_us: float, kernel_us: float, apart: bool, tmp_path: Path
+) -> None:
     rows: list[tuple[str, str, float, float, dict[str, Any]]] = [("kernel", "own_kernel", 0.0, 10.0, {})]
-    rows += [("kernel", "own_kernel", start_us + 1000.0 * i, 990.0, {}) for i in range(40)]
+    rows += [("kernel", "own_kernel", start_us + 1000.0 * i, kernel_us, {}) for i in range(40)]
     rows[1:1] = [("kernel", "own_kernel", 20.0 + i, 0.5, {}) for i in range(3)]
-    checks = [q["check"] for q in _rows(tmp_path / "t.json", rows)["quality"]]
-    assert ("start-up" in checks) == apart
+    document = _rows(tmp_path / "t.json", rows)
+    assert ("start-up" in [q["check"] for q in document["quality"]]) == apart
+    frame = document["frame"]
+    span = frame["timeline"]["0"]["span_ns"]
+    assert frame["duration_ns"] == pytest.approx(39_000_000 + 1000 * kernel_us if apart else span)
+    assert ("is start-up or waiting" in str(document["findings"])) == apart
 
 
 @pytest.mark.parametrize(("lead_us", "remarked"), [(1100.0, True), (900.0, False)])
@@ -182,7 +191,7 @@ def test_names_of_a_summary_tell_layout_conversions(tmp_path: Path) -> None:
 
 def test_a_gap_that_earlier_work_may_fill_is_no_idle_time_of_the_headline(tmp_path: Path) -> None:
     rows = []
-    for i, (ts, stream) in enumerate([(1_000.0, 7), *((50_000.0 + 300 * n, 8) for n in range(40))], 1):
+    for i, (ts, stream) in enumerate([(1_000.0, 7), *((9_000.0 + 300 * n, 8) for n in range(40))], 1):
         call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9}
         rows.append({**call, "ts": 900 + i, "dur": 0.5, "args": {"correlation": i}})
         args = {"device": 0, "stream": stream, "correlation": i}

@@ -30,50 +30,6 @@ def _diagnosed(rows: list[dict[str, Any]], folder: Path) -> Any:
     return diagnose(str(folder / "t.pt.trace.json"))
 
 
-ATTENTION = [
-    ("aten::bmm", [[16, 4096, 64], [16, 64, 4096]]),
-    ("aten::_softmax", [[16, 4096, 4096]]),
-    ("aten::bmm", [[16, 4096, 4096], [16, 4096, 64]]),
-]
-PRODUCTS = [("aten::mm", [[8192, 8192], [8192, 8192]])] * 3
-
-
-def _loading(work: list[tuple[str, list[list[int]]]]) -> list[dict[str, Any]]:
-    """Batches of 20 ms, made by the loop itself, each followed by nine operators of 1.7 ms."""
-    rows, ts = [], 1_000.0
-    for batch in range(7):
-        for i in range(9):
-            op, dims = work[i % 3]
-            args = {"Input Dims": dims, "Input type": ["c10::BFloat16"] * len(dims)}
-            rows.append(_row("cpu_op", op, ts + 8 * i - 1, 7, **args))
-            rows += _launch(10 * batch + i + 1, f"kernel{i % 3}", ts + 100 + 1_700 * i, 1_700, ts + 8 * i)
-        done = ts + 100 + 9 * 1_700
-        rows.append(
-            _row("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", done, 20_000)
-        )
-        ts = done + 20_010
-    return rows
-
-
-def test_a_loader_shares_time_with_the_kernels_it_hides_behind(tmp_path: Path) -> None:
-    found = _diagnosed(_loading(ATTENTION), tmp_path)
-    todo = {i["cause"]: i for i in found.bundle.document["todo"]}
-    loader, frame = todo["dataloader-wait"], found.bundle.document["frame"]
-    assert "unfused-attention" in todo
-    assert "Shares " in loader["message"] and "workers save both" in loader["message"]
-    # one worker hides no more than the device works once the other items are done
-    left = frame["duration_ns"] - frame["recoverable_ns"]
-    assert loader["low_ns"] <= left < loader["saved_ns"]
-
-
-def test_a_loader_alone_shares_nothing(tmp_path: Path) -> None:
-    (loader,) = (
-        i for i in _diagnosed(_loading(PRODUCTS), tmp_path).bundle.document["todo"]
-        if i["cause"] == "dataloader-wait"
-    )  # fmt: skip
-    assert "Shares" not in loader["message"]
-
-
 @pytest.mark.parametrize(
     ("lengths", "late"),
     [
@@ -119,3 +75,31 @@ def test_faster_kernels_pay_after_a_host_that_is_late(waits: int, hidden: bool, 
             rows.append(_row("cuda_runtime", "cudaStreamSynchronize", ts + 10, 95, correlation=100 + i))
     todo = {i["cause"]: i for i in _diagnosed(rows, tmp_path).bundle.document["todo"]}
     assert ("Pays after “CPU-bound”" in todo["matrix-unused"]["message"]) == hidden
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.55, "aten::randn"), (0.45, "prepare")])
+def test_operators_that_compute_on_the_host_are_named(share: float, named: str, tmp_path: Path) -> None:
+    rows, ts = [], 1_000.0
+    for i in range(1, 30):
+        made = 1_000 * share
+        rows.append(_row("user_annotation", "prepare", ts, 1_000))
+        rows.append(_row("cpu_op", "aten::randn", ts + 1, made))
+        rows.append(_row("cpu_op", "aten::normal_", ts + 2, made - 2))
+        rows.append(_row("cpu_op", "aten::mul", ts + 1_000, 8))
+        rows += _launch(i, "own_kernel", ts + 1_010, 100, ts + 1_002)
+        ts += 1_110
+    (item,) = (i for i in _diagnosed(rows, tmp_path).bundle.document["todo"] if i["cause"] == "cpu-bound")
+    assert f"“{named}”" in item["message"]
+    assert ("ahead in a worker" in str(item["advice"])) == (share > 0.5)
+
+
+@pytest.mark.parametrize(("name", "cause"), [("Memcpy HtoD", "blocking-copy"), ("Memcpy DtoH", "blocking-sync")])
+def test_a_wait_after_an_upload_is_for_the_copy(name: str, cause: str, tmp_path: Path) -> None:
+    rows, ts = [], 1_000.0
+    for i in range(1, 60, 2):
+        rows.append(_row("cuda_runtime", "cudaMemcpyAsync", ts, 5, correlation=i))
+        rows.append(_row("gpu_memcpy", f"{name} (Pageable -> Device)", ts + 6, 40, device=0, stream=7, correlation=i))
+        rows.append(_row("cuda_runtime", "cudaStreamSynchronize", ts + 6, 50))
+        rows += _launch(i + 1, "own_kernel", ts + 70, 30, ts + 62)
+        ts += 100
+    assert cause in {i["cause"] for i in _diagnosed(rows, tmp_path).bundle.document["todo"]}

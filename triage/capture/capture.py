@@ -64,7 +64,7 @@ class Opinion(Struct, frozen=True):
 # checks whose remark changes how every number below it reads: reports print it first
 FIRST = frozenset((
     "damaged-timestamps", "part-of-total", "unlisted-events", "python-stacks", "closed-gaps", "cut-trace", "missing-ranks",
-    "start-up", "lead-in", "gpu-from-name", "joined", "host-time",
+    "start-up", "lead-in", "gpu-from-name", "joined", "host-time", "copies",
 ))  # fmt: skip
 
 

@@ -90,7 +90,7 @@ class Part(Struct):
     def idle_ns(self) -> float:
         """Time of the capture in which no workload ran."""
         c = self.capture
-        return float(sum(d.idle_ns for d in c.timeline.devices) if c.timeline else c.uncovered_ns)
+        return float(sum(d.idle_ns for d in c.timeline.judged) if c.timeline else c.uncovered_ns)
 
     @property
     def few(self) -> bool:

@@ -87,8 +87,6 @@ class CauseIndex:
         # idle time is dealt out among its causes already: they explain away neither each other nor what keeps a device
         # busy, unless both claim the same part of it
         self.of_idle = np.array([r.gain is not None and r.gain.scope == "idle" for r in book.rules] or [False])
-        # what a worker of a data loader hides behind the device's work, other savings of which it shares
-        self.hides = np.array(["idle.loader_hidden" in r.uses for r in book.rules] or [False])
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
         self.of_host = np.array([not LATE_HOST.isdisjoint(c) for c in self._claims] or [False])
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]

@@ -22,7 +22,7 @@ _IDLE = {
 
 def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Facts:
     """All facts of a timeline; frame_ns: time that shares are of. bus: bytes per s of PCIe. Without calls of the host no cause of idle time is known."""
-    devices = t.devices
+    devices = t.judged
     if frame_ns <= 0:
         return {}
 
@@ -76,6 +76,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         if collective := total(lambda d: d.collective_ns):
             out |= _shares(devices, frame_ns, {"timeline.collective_wait": lambda d: d.wait_ns})
             out["timeline.collectives"] = (collective / frame_ns, "time in collective kernels / span")
+    if apart := t.steady - t.start:
+        out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     if late := total(_late):
         out["timeline.late_comm"] = (late / frame_ns, _latest(t))
     if t.job:
@@ -89,7 +91,7 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     """Facts that need recorded calls of the host."""
-    devices, host = t.devices, t.host
+    devices, host = t.judged, t.host
     assert host is not None
 
     def blamed(*causes: str) -> Callable[[DeviceTimeline], float]:
@@ -123,6 +125,8 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     }
     if any(d.framework_ns for d in devices):
         parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
+    if any(d.host_work_ns for d in devices):
+        parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
     out = _shares(devices, frame_ns, parts)
     for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
@@ -139,12 +143,14 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
 
 def _batches(t: Timeline) -> str:
     """`4 batches of 123 ms; one worker can hide 113 ms of each at the device's pace now; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
-    d = max(t.devices, key=lambda d: d.loading_ns)
+    d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
-    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}"
+    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
     if d.loading_own_ns:
         text += f"; one worker can hide {show(d.loading_hidden_ns / d.batches, 'ns')} of each at the device's pace now"
+    elif d.loading_worked_ns:
+        text += f", the device works {show(d.loading_worked_ns / d.batches, 'ns')} before each"
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
 
 
@@ -161,14 +167,14 @@ def _late(d: DeviceTimeline) -> float:
 
 def _latest(t: Timeline) -> str:
     """`device 3: 2.55 s of 15.1 s; 18 calls, the longest 733 ms at 7.68 s`."""
-    d = max(t.devices, key=_late)
+    d = max(t.judged, key=_late)
     assert d.latest is not None
     _, longest, start = d.latest
-    count = plural(sum(d.late_calls for d in t.devices), "call")
+    count = plural(sum(d.late_calls for d in t.judged), "call")
     at = f"{show(float(longest), 'ns')} at {show(float(start - t.start), 'ns')}"
-    if len(t.devices) > 1:
+    if len(t.judged) > 1:
         at += f" on device {d.key}"
-    return f"{_each(t.devices, _late)}; {count}, the longest {at}"
+    return f"{_each(t.judged, _late)}; {count}, the longest {at}"
 
 
 def _ranks(t: Timeline) -> str:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from triage.capture.arrays import Floats, Indices, distinct
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex, CauseTable
-from triage.diagnosis.shared_savings import shared
 from triage.ground.kernel_owners import owner_of
 
 MAX_LISTED_WORKLOADS = 50  # workloads named per item; beyond that only the count is given
@@ -57,17 +56,10 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
             item = rest.pop(0)
         out.append(item)
         taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
-    out = [_alone(i, out, parts, cause_index) for i in out]
     # time that passes once per run saves nothing from run to run; where it is most of what is listed, the capture shows little else
     recurring = sum(i.saved_ns for i in out if i.saved_ns == i.saved_ns)
     first = [i for i in once if i.alone_ns > recurring]
     return [_scaled(i, 0.0) for i in first] + out + [_scaled(i, 0.0) for i in once if i not in first]
-
-
-def _alone(i: Item, items: Sequence[Item], parts: Sequence[Part], cause_index: CauseIndex) -> Item:
-    """An item, safe only as far as one worker of a data loader hides it once the others are done."""
-    found = shared(i, items, parts, cause_index)
-    return i if found is None else replace(i, low_ns=min(i.low_ns, found.then_ns))
 
 
 def _scaled(i: Item, part: float) -> Item:

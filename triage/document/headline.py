@@ -147,6 +147,10 @@ def _span(doc: Result, item: str) -> str:
     exposed = sum(d["exposed_comm_ns"] for d in t["devices"].values()) / t["span_ns"] if t["span_ns"] else 0.0
     if exposed >= MIN_UNDIAGNOSED_SHARE:
         busy += f" ({percent(exposed)} exposed communication)"
+    judged, worked = frame["duration_ns"] or 0.0, sum(ns or 0.0 for ns in frame["time_by_verdict"].values())
+    if judged and t["span_ns"] - judged >= MIN_UNDIAGNOSED_SHARE * t["span_ns"]:
+        apart = show(t["span_ns"] - judged, "ns")
+        return f"{show(judged, 'ns')}, {percent(worked / judged)} busy, after {apart} of start-up or waiting"
     over = f"{show(t['span_ns'], 'ns')} span, {busy}"
     if count > 1:
         over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time} in all"

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Item
 from triage.diagnosis.ranking import untimed_share
-from triage.diagnosis.shared_savings import hidden_by, shared
+from triage.diagnosis.shared_savings import hidden_by
 from triage.diagnosis.todo import todo
 from triage.diagnosis.verdicts import FIX, SUSPECT
 from triage.document.entries import VERDICT_CLASSES, ItemEntry
@@ -24,12 +24,10 @@ from triage.findings.owner_advice import owner_advice
 from triage.ground.kernel_owners import language_of, owner_of
 from triage.ground.limiters import level
 from triage.ground.terminology import localize
-from triage.ground.units import show
 from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import holds
 from triage.rulebook.cause import Cause
 
-MIN_SHARED = 0.05  # heuristic: of an item's saving; time that it shares with others and that is named
 MAX_BEFORE = 2  # items named that come before another
 MAX_NAME = 40  # characters of a workload's name in a sentence
 Scope: TypeAlias = tuple[
@@ -111,7 +109,7 @@ def _entry(
         "names": ["frame" if w < 0 else str(d.parts[p].capture.names[w]) for p, w in item.workloads],
         "kernel_owner": owner.owner if owner else None,
         "chain": causes.links(item, finding, listed),
-        "message": _of_one(worst, item, d) + f["message"] + _after(item, d) + _shared(item, d),
+        "message": _of_one(worst, item, d) + f["message"] + _after(item, d),
         "action": advice[0] if advice else localize(cause.meaning),
         "advice": advice,
         "code": [] if theirs else f["code"],
@@ -133,16 +131,6 @@ def _after(item: Item, d: Diagnosis) -> str:
     host = hidden_by(item, d.items, d.parts, d.cause_index)
     names = " and ".join(f"“{localize(causes[c].title)}”" for c in host[:MAX_BEFORE])
     return f" Pays after {names}: until then the device only idles longer." if host else ""
-
-
-def _shared(item: Item, d: Diagnosis) -> str:
-    """` Shares 356 ms with “Unfused attention” while one worker loads; 5 workers save both.`"""
-    found = shared(item, d.items, d.parts, d.cause_index)
-    if found is None or found.cause < 0 or found.shared_ns < MIN_SHARED * item.saved_ns:
-        return ""
-    title = localize(d.book.cause(d.cause_index.names[found.cause]).title)
-    time = show(found.shared_ns, "ns")
-    return f" Shares {time} with “{title}” while one worker loads; {found.workers:,} workers save both."
 
 
 def _of_one(worst: str, item: Item, d: Diagnosis) -> str:

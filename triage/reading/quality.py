@@ -274,17 +274,17 @@ def timeline(t: Timeline) -> list[Quality]:
             text += ", idle time not judged"
         out.append(Quality("short-timeline", text))
     if (before := float(t.steady - t.start)) > 0:
-        text = f"a tenth of the operations takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting; the device is {percent(t.steady_busy)} busy in the rest, and shares are of both"
+        text = f"a tenth of the operations takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting, in no finding or share; the timeline shows it"
         out.append(Quality("start-up", text))
     if t.host is None:
         text = "no host API calls recorded: reasons for idle time are unknown"
         out.append(Quality("no-host-calls", text))
         return out
-    own = sum(d.gap("profiler").blamed_ns for d in t.devices) / max(sum(d.span_ns for d in t.devices), 1)
+    own = sum(d.gap("profiler").blamed_ns for d in t.judged) / max(sum(d.span_ns for d in t.judged), 1)
     if own >= OWN:
         text = f"profiler overhead takes {show(own, 'ratio')} of device time; these gaps are not the program's: record less at a time"
         out.append(Quality("profiler-overhead", text))
-    if (early := float(sum(d.earlier_ns for d in t.devices))) >= OWN * sum(d.span_ns for d in t.devices):
+    if (early := float(sum(d.earlier_ns for d in t.judged))) >= OWN * sum(d.span_ns for d in t.judged):
         text = f"idle time holds {show(early, 'ns')} before a stream's first work: work from before the record may have run there"
         out.append(Quality("earlier-work", text))
     if t.sliced:

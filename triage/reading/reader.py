@@ -176,7 +176,7 @@ def _timed(table: Table) -> Timeline | None:
             f"{table.files[0].path}: work on {len(table.trace.devices):,} devices", "damaged file; export again"
         )
     found = timeline.build(table.trace)
-    table.frame_ns = float(sum(d.span_ns for d in found.devices))
+    table.frame_ns = float(sum(d.span_ns for d in found.judged))
     table.quality += quality.timeline(found)
     return found
 

@@ -153,7 +153,8 @@ def only_small(s: Summary) -> str:
     """`Nothing significant to fix. Small items: L2 misses (94.5 ns).`; "" where an item is large, or there is none."""
     if s["first"] or not s["causes"]:
         return ""
-    items = [f"{lower_first(clean(c['title']))} ({time(c['saved_ns'])})" for c in s["causes"]]
+    saved = [f" ({time(c['saved_ns'])})" if c["saved_ns"] else "" for c in s["causes"]]  # some pass once per run
+    items = [lower_first(clean(c["title"])) + text for c, text in zip(s["causes"], saved, strict=True)]
     return f"Nothing significant to fix. Small items: {first_of(items, 3)}."
 
 

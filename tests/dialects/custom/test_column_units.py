@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.dialects import read, values
 from triage import api
 from triage.ground.errors import TriageError
 
@@ -36,3 +37,8 @@ def test_cells_of_several_kinds_state_no_unit(tmp_path: Path) -> None:
 def test_the_unit_of_the_header_stands(tmp_path: Path) -> None:
     table = api.read(_table(tmp_path, "Pass,GPU Time (us)\nShadow,1.25 ms\nGBuffer,850 us\n"))
     assert table.duration_ns.tolist() == [1_250_000, 850_000]
+
+
+def test_the_rule_of_a_markdown_table_is_no_row() -> None:
+    table = read("| Kernel | Time | Count |\n|:---|---:|---|\n| `a` | 1.5 ms | 3 |\n| b | 2.5 ms | 4 |\n")
+    assert [n.strip() for n in table.names] == ["a", "b"] and values(table)["gpu.time"] == pytest.approx([1.5e6, 2.5e6])

@@ -30,6 +30,11 @@ def test_operators_are_read_where_no_kernels_are_listed() -> None:
     assert values(xpu)["gpu.time"] == [6e6] and values(xpu)["frame.calls"] == [100]
 
 
+def test_a_table_whose_blanks_became_one_is_read() -> None:
+    flat = "\n".join(" ".join(line.split()) for line in TABLE.split("\n"))
+    assert values(read(flat))["gpu.time"] == values(read(TABLE))["gpu.time"]
+
+
 def test_a_pytorch_table_of_the_cpu_is_refused() -> None:
     head = "-----  ----------  --------  ----------\n Name  Self CPU %  Self CPU  # of Calls\n-----  ----------  --------  ----------\n"
     assert "of the CPU alone" in refusal(head + " aten::mm  99.00%  1.000ms  3\n")

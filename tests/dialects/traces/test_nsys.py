@@ -187,3 +187,11 @@ def test_reports_of_calls_are_told_apart(text: str, report: str) -> None:
 def test_a_report_without_cuda_work_is_not_exported_again() -> None:
     skipped = "SKIPPED: a.sqlite does not contain CUDA kernel data.\n"
     assert "nsys profile -t cuda,nvtx" in refusal(CALLS + "99,9,1,9,9,9,9,0,poll\n\n" + skipped)
+
+
+@pytest.mark.parametrize(("calls_ns", "told"), [(1_010_000_000, True), (990_000_000, False)])
+def test_calls_of_the_host_beside_kernels_are_a_remark(calls_ns: int, told: bool) -> None:
+    sums = "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"
+    calls = f"\n{sums}\n50.0,{calls_ns},1000,1,1,1,1,1,cudaLaunchKernel\n50.0,9000000000,9,1,1,1,1,1,cudaDeviceSynchronize\n"
+    texts = [q.message for q in read(KERNELS.read_text() + calls).quality if q.check == "host-time"]
+    assert any("cudaLaunchKernel" in t and "times as long as the kernels" in t for t in texts) == told

@@ -33,8 +33,9 @@ def kernels(trace: Trace) -> Indices:
 
 
 def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> None:
-    """Fill in collective_ns, wait_ns and what took far longer than its like from `steady` on, of every device."""
+    """Fill in collective_ns, wait_ns and what took far longer than its like, of every device from `steady` on."""
     ops, rows = trace.operations, kernels(trace)
+    rows = rows[ops.start[rows] >= steady]
     if not len(rows):
         return
     number = {key: i for i, (key, _) in enumerate(trace.devices)}
@@ -42,7 +43,7 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> N
     for d in devices:
         mine = rows[ops.device[rows] == number[d.key]]
         d.collective_ns = int(length[mine].sum())
-        _enter_late(trace, d, mine[1:][ops.start[mine[1:]] >= steady])
+        _enter_late(trace, d, mine[1:])
     for name in np.unique(ops.name[rows]).tolist():
         same = rows[ops.name[rows] == name]
         by_device = [(d, same[ops.device[same] == number[d.key]]) for d in devices]

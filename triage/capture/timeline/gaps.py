@@ -41,7 +41,8 @@ class Gaps(Struct):
     """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
 
     worked: ns that the device was busy between the gap before and each gap. loading: ns of each gap in waits for a data
-    loader, which no other wait is to blame for. unseen: gaps that work from before the record may have filled.
+    loader, which no other wait is to blame for. unseen: gaps that work from before the record may have filled. uploaded:
+    gaps after a copy to the device, which a wait there is for.
     """
 
     start: Indices
@@ -52,6 +53,7 @@ class Gaps(Struct):
     worked: Indices
     loading: Indices | None = None
     unseen: Masks | None = None
+    uploaded: Masks | None = None
 
     @property
     def length(self) -> Indices:
@@ -66,7 +68,11 @@ class Gaps(Struct):
 
     def blamed(self) -> dict[int, Indices]:
         """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
-        out = dict(self.pieces)
+        out, led = dict(self.pieces), self.led
+        if self.uploaded is not None and SYNC in out and (copied := self.uploaded & (led == SYNC)).any():
+            led = np.where(copied, np.int8(MEMCPY), led)
+            out[MEMCPY] = out.get(MEMCPY, 0) + np.where(copied, out[SYNC], 0)
+            out[SYNC] = np.where(copied, 0, out[SYNC])
         if self.unseen is not None and self.unseen.any():
             waited = out.get(QUEUED, np.zeros(len(self.led), dtype=np.int64))
             out[QUEUED] = np.where(self.unseen, 0, waited)
@@ -76,7 +82,7 @@ class Gaps(Struct):
             own = np.minimum(self.loading, out[HOST])
             out[HOST] = out[HOST] - own
         for leader in _EMPTYING:
-            mine = self.led == leader
+            mine = led == leader
             if not mine.any():
                 continue
             rest = sum((v for k, v in out.items() if k not in _FIXED and k != leader), np.zeros(len(mine), np.int64))

@@ -1,4 +1,4 @@
-"""What the program says its host did while a device was idle: ranges of the launching threads, by name."""
+"""What the host did while a device was idle: operators that compute on it, or ranges that the program marked, by name."""
 
 from __future__ import annotations
 
@@ -10,27 +10,35 @@ from triage.capture.trace_nouns import API, HOST, Calls, Trace
 
 MAX_NAMED = 3  # names in a sentence
 MIN_SHARE = 0.05  # heuristic: of the host's idle time; what is less explains nothing
+MAIN_SHARE = 0.5  # heuristic: of it; then operators that compute on the host explain it, and no range around them
 
 
-def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> list[tuple[str, int]]:
-    """(name, ns) of the innermost ranges in idle time of host code, longest first; what takes little is left out.
+def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> tuple[int, list[tuple[str, int]]]:
+    """(ns of host code in idle time that computes on the host, (name, ns) of what explains that time, longest first).
 
-    In a gap that is the host's in part, that part is taken as spread evenly.
+    Of ranges the innermost count. In a gap that is the host's in part, that part is taken as spread evenly.
     """
-    ranges = trace.ranges
-    if ranges is None or HOST not in blamed or not len(ranges):
-        return []
+    if HOST not in blamed:
+        return 0, []
     mine = blamed[HOST] + blamed.get(API, 0)
     if gaps.loading is not None:
         mine = mine - np.minimum(blamed[HOST], gaps.loading)
     times, reached = np.stack([gaps.start, gaps.end], axis=1).ravel(), np.cumsum(mine)
     upto = np.stack([reached - mine, reached], axis=1).ravel()
     call = trace.operations.call[gaps.ended_by]
-    rows = _innermost(ranges, np.unique(trace.calls.thread[call[call >= 0]]))
-    inside = np.interp(ranges.end[rows], times, upto) - np.interp(ranges.start[rows], times, upto)
-    total = np.bincount(ranges.name[rows], inside, len(ranges.names))
-    longest = np.argsort(-total, kind="stable")[:MAX_NAMED]
-    return [(ranges.names[i], int(total[i])) for i in longest if total[i] >= max(MIN_SHARE * reached[-1], 1)]
+    threads = np.unique(trace.calls.thread[call[call >= 0]])
+
+    def named(ranges: Calls | None) -> tuple[int, list[tuple[str, int]]]:
+        if ranges is None or not len(ranges):
+            return 0, []
+        rows = _innermost(ranges, threads)
+        inside = np.interp(ranges.end[rows], times, upto) - np.interp(ranges.start[rows], times, upto)
+        total = np.bincount(ranges.name[rows], inside, len(ranges.names))
+        longest = [i for i in np.argsort(-total, kind="stable") if total[i] >= max(MIN_SHARE * reached[-1], 1)]
+        return int(inside.sum()), [(ranges.names[i], int(total[i])) for i in longest[:MAX_NAMED]]
+
+    computed, operators = named(trace.host_work)
+    return computed, operators if computed >= MAIN_SHARE * reached[-1] else named(trace.ranges)[1]
 
 
 def _innermost(ranges: Calls, threads: Indices) -> Indices:

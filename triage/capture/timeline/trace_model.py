@@ -51,6 +51,7 @@ LOADING = 1_000_000  # ns of a launch call; a device that waits for so long a ca
 EARLY = 0.1  # heuristic: allocations in the first tenth belong to the start
 # heuristics: at least half of the span with no more than a tenth of the operations is no steady work
 START_SPAN, START_WORK = 0.5, 0.1
+STEADY_BUSY = 0.5  # heuristic: a device that idles most of the rest is no further there
 # heuristic: with more than this share of the operations without their call, a capture was cut from a longer run
 CUT = 0.05
 
@@ -58,29 +59,38 @@ CUT = 0.05
 def build(trace: Trace) -> Timeline:
     """Measure a trace; its operations may stand in any order, and none may end before it starts."""
     ops = trace.operations
-    own = np.zeros(len(ops))
-    lanes = np.linspace(ops.start.min(), ops.end.max(), PARTS + 1).astype(np.int64)
-    found: list[tuple[DeviceTimeline, Union, Gaps]] = []
-    for device in range(len(trace.devices)):
-        rows = np.flatnonzero(ops.device == device)
-        if len(rows):
-            found.append(_device(trace, device, rows, own, lanes))
-    _elsewhere(found)
-    steady = _steady(ops)
-    collectives.enter(trace, [d for d, _, _ in found], steady)
+    first = int(ops.start.min())
+    devices, own = _measured(trace, first)
+    judged, steady = devices, _steady(ops)
+    if steady - first > 2 * sum(d.cold_ns + d.slow_launch_ns for d in devices):  # else the start has a cause of its own
+        later, own_later = _measured(trace, steady)
+        if sum(d.busy_ns for d in later) >= STEADY_BUSY * sum(d.span_ns for d in later):
+            judged, own = later, own_later
     calls = len(trace.calls) > 0
     orphans = int((ops.call < 0).sum())
     return Timeline(
-        int(ops.start.min()),
+        first,
         int(ops.end.max()),
-        [d for d, _, _ in found],
+        devices,
         own,
         _host(trace.calls, ops) if calls else None,
         calls and orphans > CUT * len(ops),
         loading_in=trace.loading_in,
-        steady=steady,
-        steady_busy=_busy_from(steady, int(ops.end.max()), [busy for _, busy, _ in found]),
+        judged=judged,
+        steady=steady if judged is not devices else first,
     )
+
+
+def _measured(trace: Trace, since: int) -> tuple[list[DeviceTimeline], Floats]:
+    """(every device by what starts from an instant on, the own time of each operation, 0 of those before)."""
+    ops = trace.operations
+    own, lanes = np.zeros(len(ops)), np.linspace(ops.start.min(), ops.end.max(), PARTS + 1).astype(np.int64)
+    of_each = [np.flatnonzero((ops.device == n) & (ops.start >= since)) for n in range(len(trace.devices))]
+    found = [_device(trace, n, rows, own, lanes) for n, rows in enumerate(of_each) if len(rows)]
+    _elsewhere(found)
+    devices = [d for d, _, _ in found]
+    collectives.enter(trace, devices, since)
+    return devices, own
 
 
 def _steady(ops: Operations) -> int:
@@ -88,12 +98,6 @@ def _steady(ops: Operations) -> int:
     tenth = int(START_WORK * len(ops))
     begun, first, end = int(np.partition(ops.start, tenth)[tenth]), int(ops.start.min()), int(ops.end.max())
     return begun if len(ops) >= FEW and begun - first >= START_SPAN * (end - first) else first
-
-
-def _busy_from(start: int, end: int, found: list[Union]) -> float:
-    """Busy share of all devices between two instants."""
-    worked = sum(int(np.diff(busy.until(np.array([start, end])))[0]) for busy in found)
-    return worked / max((end - start) * len(found), 1)
 
 
 def _device(
@@ -109,6 +113,8 @@ def _device(
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
     gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
+    last = busy.first[1:] - 1  # of each block of work
+    gaps.uploaded = (kind[last] == COPY) & (ops.way[rows[last]] == TO_DEVICE)
     gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
     if trace.loading is not None:
         waits = union(*trace.loading)
@@ -190,7 +196,7 @@ def _device(
         inside = union(*trace.framework)
         made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
     optimizers.enter(made, trace, gaps, blamed)
-    made.doing = host_ranges.during(trace, gaps, blamed)
+    made.host_work_ns, made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
         call = ops.call[gaps.ended_by]
         slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)

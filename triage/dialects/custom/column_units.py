@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from triage.capture.cells import cells
@@ -10,18 +11,21 @@ from triage.dialects.tables import wide_table
 from triage.ground import units
 from triage.ground.errors import BadCapture
 
+_RULE_RE = re.compile(r"[ |:-]*---[ |:-]*")  # what Markdown writes below a header
 _MEASURED = ("ns", "byte", "byte/s", "hz", "flop/s")  # cells in % are read without a unit in the header
 
 
 def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[str], Sequence[int]]:
-    """The headers with the units below them, and the line of a row of units; no line where there is none.
+    """The headers with the units below them, and the line of a row of units or of Markdown's rule; no line where there is none.
 
     line: 1-based, of the header. Raises BadCapture where header and row state different units.
     """
     complete, unit_row = _with_unit_row(source, line, headers)
     if unit_row:
         return complete, unit_row
-    body = (cells(text, source.delimiter, source.skip_space) for text in source.head_lines[line:] if text.strip())
+    rule = [line + 1] if any(map(_RULE_RE.fullmatch, source.head_lines[line : line + 1])) else []
+    below = source.head_lines[line + len(rule) :]
+    body = (cells(text, source.delimiter, source.skip_space) for text in below if text.strip())
     first = next(body, [])
     # of most tables the first row tells that no column has units in its cells
     may_have = [i for i, h in enumerate(headers) if not wide_table.stated_unit(h) and _may_state(first[i : i + 1])]
@@ -29,7 +33,7 @@ def with_units(source: Source, line: int, headers: Sequence[str]) -> tuple[list[
     for i in may_have:
         if unit := _of_cells([row[i].strip() for row in rows if i < len(row)]):
             complete[i] = f"{headers[i]} [{unit}]"
-    return complete, ()
+    return complete, rule
 
 
 def _may_state(first: Sequence[str]) -> bool:

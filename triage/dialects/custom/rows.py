@@ -171,12 +171,11 @@ def names(roles: dict[str, int], texts: dict[int, Names], count: int) -> Names:
     """Names as given; a nameless row is called by its number."""
     if "name" not in roles:
         return np.array([f"row {i + 1}" for i in range(count)], dtype=object)
-    given = texts[roles["name"]]
+    given = np.array([n.strip(" `") if "`" in n else n for n in texts[roles["name"]]], dtype=object)  # code in Markdown
     blank = given == ""
     if "path" in roles:  # whose last level names the row
         blank &= texts[roles["path"]] == ""
     if blank.any():
-        given = given.copy()
         given[blank] = [f"row {i + 1}" for i in np.flatnonzero(blank)]
     return given
 

@@ -25,7 +25,7 @@ _WRITERS = (
     (r"^/host:CPU", "XLA trace (JAX, TensorFlow) without GPU work", "record on a GPU with: jax.profiler.trace(\"log\")"),
     (r"^CUDA functions$", "trace of PyTorch's autograd profiler: operators, no kernels", _RECORD),
     (r"^(?:Node|Session)$", "ONNX Runtime profile without GPU kernels", "build ONNX Runtime with CUDA profiling, or: nsys profile -t cuda ./your-app"),
-    (r"^cuda(?:_api)?$|^Device \d+$", "Nsight Systems data converted to JSON, no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite"),
+    (r"^cuda(?:_api)?$|^Device \d+$", "Nsight Systems data converted to JSON, or CUDA calls alone (eBPF), no GPU rows of a profiler", "give the .sqlite of: nsys export --type sqlite; without one: nsys profile -t cuda ./your-app"),
     (r"^(?:FEE|py-spy)$", "trace of a Python profiler, no GPU kernel", _RECORD),
     (r"^HOST<", "trace of Intel's unitrace without kernels", "record with: unitrace --chrome-kernel-logging --chrome-call-logging ./app"),
     (r"devtools\.|blink|^cc$|^cc,|^(?:disabled-by-default-)?gpu\.[a-z]+$|^CrBrowserMain$|^Browser$", "trace of a web browser, no GPU kernel", "name a trace of torch.profiler"),
@@ -75,7 +75,8 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
         return NotTriageable(
             f"{path}: PyTorch trace without GPU work ({plural(operators, 'operator')}, {where}){cut}", _RECORD
         )
-    return NotTriageable(
-        f"{path}: Chrome trace of an unknown tool: no row marked as GPU work{cut}",
-        f"name the tracks of GPU queues GPU, or {_RECORD}",
-    )
+    why, mark = "no row marked as GPU work", "name the tracks of GPU queues GPU"
+    if not any(columns.categories):
+        why = "rows without a category (cat), so no row marked as GPU work"
+        mark = "write cat kernel, gpu_memcpy or gpu_memset into rows of GPU work"
+    return NotTriageable(f"{path}: Chrome trace of an unknown tool: {why}{cut}", f"{mark}, or {_RECORD}")

@@ -113,7 +113,7 @@ def read(source: Source, options: Options) -> Table:
     table.trace.rank, table.trace.world = _rank(rows.head)
     table.trace.groups, table.trace.messages = columns.groups, columns.messages
     table.trace.operators = kineto_operators.operators(columns, calls, operations)
-    table.trace.framework = kineto_operators.spans(columns, calls, operations)
+    kineto_operators.enter_spans(columns, calls, operations, table.trace)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
     moved = (operations.kind == COPY) | (operations.kind == SET)
@@ -291,7 +291,7 @@ def _say(
     call = int(ops.call[int(ops.start.argmin())])
     prompt = call >= 0 and first - int(trace.calls.end[call]) <= GRACE_NS
     if (idle or prompt) and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
-        text = f"the host takes {show(float(first - begun), 'ns')} before the first operation of a span of {show(float(end - first), 'ns')}, which leaves that out: record several steps after a warm-up"
+        text = f"{show(float(first - begun), 'ns')} of host work come before the first operation and are not in the span of {show(float(end - first), 'ns')}: record several steps after a warm-up, to see whether each has them"
         table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)

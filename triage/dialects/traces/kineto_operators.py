@@ -11,7 +11,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices
 from triage.capture.timeline.spans import union
-from triage.capture.trace_nouns import LAUNCH, PASSES, Calls, Operations, Operator
+from triage.capture.trace_nouns import LAUNCH, PASSES, Calls, Operations, Operator, Trace
 from triage.dialects.traces import kineto, operator_work
 from triage.dialects.traces.kineto import Columns
 from triage.dialects.traces.operator_work import Work
@@ -21,20 +21,27 @@ MAX_EAGER_NS = 50_000
 _LOOKS = (8, 9, 10, 13)  # columns of work: name, bytes, way and launch shape
 
 
-def spans(columns: Columns, calls: Calls, ops: Operations) -> tuple[Indices, Indices] | None:
-    """Starts and ends of the time in operators on threads that start work, in order, without long ones that start none; None without any.
+def enter_spans(columns: Columns, calls: Calls, ops: Operations, trace: Trace) -> None:
+    """Fill in the time in operators on threads that start work, and those that start none and take long: they compute on the host.
 
-    The first of all is kept: it tells when the host began.
+    The first of all counts in any case: it tells when the host began.
     """
     start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
-    rows = np.isin(kineto.threads(columns, columns.operators), calls.thread[ops.call[ops.call >= 0]])
+    thread = kineto.threads(columns, columns.operators)
+    rows = np.flatnonzero(np.isin(thread, calls.thread[ops.call[ops.call >= 0]]))
+    rows = rows[np.argsort(start[rows], kind="stable")]
     inside = union(start[rows], end[rows])  # of operators within operators little is left: each device asks again
-    if not rows.any():
-        return None
+    if not len(rows):
+        return
     begun = np.sort(calls.start[ops.call[ops.call >= 0]])
     starting = np.searchsorted(begun, inside.end) > np.searchsorted(begun, inside.start)
     kept = starting | (inside.end - inside.start <= MAX_EAGER_NS) | (inside.start == inside.start[0])
-    return inside.start[kept], inside.end[kept]
+    trace.framework = inside.start[kept], inside.end[kept]
+    own = rows[inside.first[~kept]]
+    names, of = np.unique([columns.signatures[i][0] for i in columns.operators.column(4)[own]], return_inverse=True)
+    trace.host_work = Calls(
+        inside.start[~kept], inside.end[~kept], thread[own], (0 * of).astype(np.int8), of, names.tolist()
+    )
 
 
 def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:

@@ -21,7 +21,8 @@ TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "Nsight Systems, GPU time per kernel"
 CAPTURE = nsys.CAPTURE
 _READS = ("cuda_gpu_kern_sum", "cuda_gpu_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
-_COPIES = "cuda_gpu_mem_time_sum"
+_COPIES, _CALLS = "cuda_gpu_mem_time_sum", "cuda_api_sum"
+MUCH = 1.5  # heuristic: what takes that much longer than the kernels is said first
 _TRACE = "cuda_gpu_trace"  # read by nsys_trace
 _TIMES = {
     "gpu.time": ("total time", "total proj time"),
@@ -121,20 +122,33 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _say_left_out(source: Source, table: Table, found: list[nsys.ReportTable]) -> None:
-    """Note the other reports of an output; remark on the copies that one of them times."""
+    """Note the other reports of an output; remark on the copies and the host's calls that they time."""
     others = sorted({f.report for f in found})
     if others:
         table.notes.append(f"other reports in the file were left out: {', '.join(others)}")
-    moved = next((f for f in found if f.report == _COPIES), None)
-    time = -1 if moved is None else next((i for i, h in enumerate(moved.headers) if nsys.bare(h) == "total time"), -1)
-    if moved is None or time < 0:
-        return
-    spent = float(np.nansum(nsys.time(source, nsys.read(source, moved, [time], []), moved, time).values))
     kernels = float(np.nansum(table.columns["gpu.time"].values)) if "gpu.time" in table.columns else 0.0
-    longer = f", {spent / kernels:,.0f} times as long as the kernels" if 1.5 * kernels < spent and kernels else ""
-    table.remark(
-        "copies", f"memory operations in the same file take {show(spent, 'ns')}{longer}; they are not in the total"
-    )
+
+    def longer(spent: float) -> str:
+        return f", {spent / kernels:,.0f} times as long as the kernels" if MUCH * kernels < spent and kernels else ""
+
+    for other in found:
+        low = [nsys.bare(h) for h in other.headers]
+        if other.report == _COPIES:
+            spent = nsys.read(source, other, [at := low.index("total time")], [])
+            copies = float(np.nansum(nsys.time(source, spent, other, at).values))
+            text = f"memory operations in the same file take {show(copies, 'ns')}{longer(copies)}; they are not in the total"
+            table.remark("copies", text)
+        elif other.report == _CALLS:
+            at, count, name = (low.index(n) for n in ("total time", "num calls", "name"))
+            grid = nsys.read(source, other, [at, count], [name])
+            own = np.array(
+                ["Synchronize" not in str(n) for n in grid.texts[name]]
+            )  # else the host waits for the kernels
+            lasted = np.where(own, np.nan_to_num(nsys.time(source, grid, other, at).values), 0.0)
+            first = int(np.argmax(lasted))
+            if more := longer(float(lasted.sum())):
+                text = f"the host's calls in the same file take {show(float(lasted.sum()), 'ns')}{more} ({grid.texts[name][first]} {show(float(lasted[first]), 'ns')} in {grid.numbers[count][first]:,.0f} calls): record a timeline, which shows what the GPU waits for"
+                table.remark("host-time", text)
 
 
 def _kinds(labels: Names, report: str) -> Names:

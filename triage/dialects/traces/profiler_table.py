@@ -29,6 +29,9 @@ gives times and calls per kernel. Prefer the trace, `prof.export_chrome_trace("t
 _TRACE = 'prof.export_chrome_trace("trace.json")'
 _DASHES_RE = re.compile(r"\s*-{3,}(?:  ?-{3,})+\s*")
 # the device's own name stands in the columns: CUDA (AMD's too), XPU, HIP, MTIA, PrivateUse1
+_HEADERS_RE = re.compile(
+    r"Name|# of Calls|Number of Calls|(?:Self )?[A-Z]\w+ (?:total %|total|time avg)|Self [A-Z]\w+(?: %)?"
+)
 _SELF_RE = re.compile(r"Self (?!CPU\b)(\w+)")
 _SHARE_RE = re.compile(r"Self (?!CPU\b)(\w+) %")
 _TOTAL_RE = re.compile(r"^[ \t]{0,40}Self (?!CPU\b)\w+ time total: *(\S+)", re.MULTILINE)
@@ -100,6 +103,8 @@ def _parse(source: Source) -> _Printed:
             begun = True
         elif begun and line.strip():
             row = re.split(r"\s{2,}", line.strip())
+            if len(row) == 1:  # a page that showed the text has made all blanks one
+                row = _HEADERS_RE.findall(line) if not headers else line.strip().rsplit(None, len(headers) - 1)
             if not headers:
                 headers = ["# of Calls" if h == "Number of Calls" else h for h in row]
                 device = next(
