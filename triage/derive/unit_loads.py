@@ -14,6 +14,9 @@ from triage.derive._arrays import first, highest, least, over
 from triage.derive._derivation import Derivation
 from triage.ground.method import LOW
 
+# NVIDIA, Nsight Compute Profiling Guide: the short scoreboard awaits shared memory, some 20 cycles for each load. Heuristic: half
+# of the requests of a busy L1 would be 3 % of warp time and more
+MAX_UNAWAITED = 0.005
 MAX_UNKNOWN_SHARE = 0.5  # a bound that leaves both answers open is no answer
 BEYOND = 0.03  # a roll-up and its highest part come from two passes: that far apart they are still one number
 ROUNDED = 0.001  # one figure of one pass, printed twice
@@ -21,15 +24,8 @@ ROUNDED = 0.001  # one figure of one pass, printed twice
 # transposition and of a matrix product) that is the rate of loads and of shared memory, a global store takes as long as three.
 # sm_100 and sm_103 are left out: public captures of theirs hold the pipe's share of peak beside no count of requests.
 PEAK_REQUESTS = {
-    "sm_70": 1.0,
-    "sm_72": 1.0,
-    "sm_75": 0.5,
-    "sm_80": 1.0,
-    "sm_86": 0.5,
-    "sm_87": 0.5,
-    "sm_89": 0.5,
-    "sm_90": 1.0,
-    "sm_120": 0.5,
+    **dict.fromkeys(("sm_70", "sm_72", "sm_80", "sm_90"), 1.0),
+    **dict.fromkeys(("sm_75", "sm_86", "sm_87", "sm_89", "sm_120"), 0.5),
 }
 _MATH = ("alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "tc", "uniform", "cbu")
 _DATA = ("lsu_data", "lsu_writeback", "bank_reads", "bank_writes", "tex_data", "filter", "tex_writeback")
@@ -94,14 +90,14 @@ def _l1_data(whole: Values, lsu: Values, fill: Values, out: Values, *parts: Valu
 
 
 def _implied_fill(
-    l1: Values, link: Values, access: Values, hits: Values, vram: Values, l2: Values, lsu: Values
+    l1: Values, link: Values, access: Values, hits: Values, vram: Values, l2: Values, lsu: Values, shared: Values
 ) -> Values:
     """L1's share of peak where the page's figures leave only its way from L2 to make it; else missing.
 
     The busiest link is as busy as L1, no stage of L1 that counts as access is, most sectors miss, and neither video memory
-    nor L2 nor the load/store pipe makes that figure. L2 sends what arrives: an idle one fills nothing.
+    nor L2 nor the load/store pipe nor shared memory makes that figure. L2 sends what arrives: an idle one fills nothing.
     """
-    alone = (l1 > highest(access, vram, l2, lsu) + BEYOND) & ~np.isnan(access) & ~(l2 < BEYOND)
+    alone = (l1 > highest(access, vram, l2, lsu, shared) + BEYOND) & ~np.isnan(access) & ~(l2 < BEYOND)
     leads = alone & (np.abs(link - l1) <= BEYOND) & (hits < MAX_UNKNOWN_SHARE)
     return np.where(leads, l1, np.nan)
 
@@ -120,8 +116,10 @@ def _shared_share(
     show one and more per warp. The accesses of the source are counted without them.
     """
     own = first(np.minimum(over(accesses + np.nan_to_num(atomic), counted), 1.0), np.float64(1.0))
-    static, dynamic, *bounds = rest
-    return np.minimum(first(over(part, whole) * own, _none_asked(static, dynamic), _at_least_shared(*bounds)), 1.0)
+    static, dynamic, waits, l1, *through_l2 = rest
+    unused = np.where((l1 >= LOW) & (waits < MAX_UNAWAITED), 0.0, np.nan)
+    bounds = _none_asked(static, dynamic), unused, _at_least_shared(l1, *through_l2)
+    return np.minimum(first(over(part, whole) * own, *bounds), 1.0)
 
 
 def _at_least_shared(l1: Values, hits: Values, l2: Values) -> Values:
@@ -181,7 +179,13 @@ DERIVATIONS = (
     Derivation(
         "l1tex.fill", "TEX SOL, where the busiest link is as busy, most sectors miss and nothing else makes that figure",
         _implied_fill, ("l1tex.throughput", "memory.request_throughput", "memory.access_throughput", "l1tex.hit_rate"),
-        ("vram.throughput", "l2.throughput", "memory.pipes_busy"),
+        ("vram.throughput", "l2.throughput", "memory.pipes_busy", "l1tex.shared_data"),
+    ),
+    # a wavefront per cycle is the peak of an SM's data stage
+    Derivation(
+        "l1tex.shared_data", "wavefronts of shared memory, else those of its accesses, / elapsed cycles of all L1s",
+        lambda waves, accesses, cycles: np.minimum(over(first(waves, accesses), cycles), 1.0),
+        optional=("shared.wavefronts", "shared.access_wavefronts", "l1tex.cycles_elapsed_sum"), ask=("shared.wavefronts",),
     ),
     Derivation(
         "unit.matrix",
@@ -249,9 +253,9 @@ DERIVATIONS = (
     # what the busy ones work at
     Derivation(
         "l1tex.shared_share",
-        "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory; at least the part that L2 cannot have sent",
+        "wavefronts of shared memory accesses / all wavefronts of L1's data stage; 0 for groups without shared memory, or where L1 is busy and no warp waits for it; at least the part that L2 cannot have sent",
         _shared_share,
-        optional=("l1tex.shared_data", "l1tex.lsu_data", "shared.wavefronts", "shared.access_wavefronts", "atomics.shared_wavefronts", *_ASKED, "l1tex.throughput", "l1tex.hit_rate", "l2.throughput"),
+        optional=("l1tex.shared_data", "l1tex.lsu_data", "shared.wavefronts", "shared.access_wavefronts", "atomics.shared_wavefronts", *_ASKED, "stall.short_scoreboard", "l1tex.throughput", "l1tex.hit_rate", "l2.throughput"),
         ask=("l1tex.shared_data", "l1tex.lsu_data"),
     ),
     Derivation(

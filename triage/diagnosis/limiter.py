@@ -117,20 +117,7 @@ def _limiter(view: View) -> Codes:
             ~both & (sm >= LOW),
             ~both & (mem >= LOW),
         ]
-    words = (
-        "cpu",
-        "memory",
-        "cpu",
-        "front-end",
-        "rop",
-        "small-grid",
-        "latency",
-        "balanced",
-        "compute",
-        "memory",
-        "compute",
-        "memory",
-    )
+    words = "cpu memory cpu front-end rop small-grid latency balanced compute memory compute memory".split()
     out, open_ = np.zeros(view.size, dtype=np.int8), np.ones(view.size, dtype=bool)
     for word, holds in zip(words, choices, strict=True):  # the first that holds; np.select takes ten times as long
         out += (holds & open_).view(np.int8) * np.int8(code(word))

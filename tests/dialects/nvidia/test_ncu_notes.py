@@ -69,6 +69,20 @@ Grid / block                    702 / 128
 Registers Per Thread                   56
 Stall Barrier                 5.37 cycles
 """
+_COMMAND = """\
+## The big picture
+ncu --set full -k regex:"tiles" -c 1 ./bench
+
+Duration                         us       190.88
+Compute (SM) Throughput           %        67.03   <-- the pipe
+Registers Per Thread  register/thread       154
+
+## The waits
+ncu --section WarpStateStats --kernel-name tiles ./bench
+
+Warp Cycles Per Issued Instruction                                          cycle        25.50
+smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio           inst        13.46
+"""
 
 
 def test_columns_of_a_table_are_kernels() -> None:
@@ -112,6 +126,14 @@ def test_a_list_is_one_kernel() -> None:
     assert got["stall_cycles.barrier"] == [5.37] and got["launch.registers"] == [56]
 
 
+def test_runs_that_one_command_names_are_one_kernel() -> None:
+    table = read(_COMMAND)
+    got = values(table)
+    assert list(table.names) == ["tiles"] and got["gpu.time"] == [190_880]
+    assert got["sm.throughput"] == pytest.approx([0.6703]) and got["launch.registers"] == [154]
+    assert got["stall_cycles.barrier"] == [13.46]
+
+
 def test_three_metrics_are_a_text_about_a_profile() -> None:
     assert "unknown format" in refusal("\n".join(_LIST.splitlines()[:5]) + "\nRegisters Per Thread  few\n")
 
@@ -152,3 +174,33 @@ def test_throughputs_of_early_versions() -> None:
     got = values(read(_launch("k", rows)))
     assert got["vram.throughput"] == [0.3625] and got["l2.throughput"] == [0.1266]
     assert got["l1tex.throughput_active"] == [0.9785]
+
+
+def test_a_section_in_a_comment_of_source_code() -> None:
+    rows = "    Duration                                 us               9.50   <- alone\n"
+    text = _launch("k", rows).split("\n", 1)[1].replace("    Section", "Section")
+    table = read("int main() {}\n" + "".join(f"//{line}\n" for line in text.splitlines()))
+    assert list(table.names) == ["(unnamed kernel)"] and values(table)["gpu.time"] == [9_500]
+
+
+def test_a_row_longer_than_the_rules_above_it() -> None:
+    rows = "    Duration                                 us               9.50\n\n"
+    longer = "    l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio  sector  2.50\n"
+    got = values(read(_launch("k", rows + longer)))
+    assert got["gpu.time"] == [9_500] and got["global_load.sectors_per_request"] == [2.5]
+
+
+def test_a_paste_without_aligned_columns() -> None:
+    text = "# mult\nDuration: 710.09 ms\n\nSection: Warp State Statistics\n\nMetric Name Metric Unit Metric Value\n\n"
+    text += "Warp Cycles Per Issued Instruction cycle 29.47\nIssued Warp Per Scheduler 0.34\nOne or More Eligible % 33.61\n"
+    text += "of all figures 7\n\nOPT Est. Speedup: 27.73%\nOn average, each warp spends 17.6 cycles being stalled waiting for the\n"
+    text += "execution pipe to be available. This stall type represents about 59.6% of the total average of 29.5 cycles.\n"
+    table = read(text)
+    got = values(table)
+    assert got["warp.cycles_per_issue"] == [29.47] and got["warp.issued_per_scheduler"] == [0.34] and not table.unmapped
+    assert got["sm.issue_per_active"] == pytest.approx([0.3361])
+    assert got["stall.math_pipe_throttle"] == pytest.approx([0.596])
+
+
+def test_a_launch_without_metrics_is_refused() -> None:
+    assert "without results" in refusal(_launch("k", "").split(_RULE)[0])

@@ -15,7 +15,6 @@ def complete(table: Table) -> None:
     issue_denominator(table)
     time_from_cycles(table)
     stalls_from_samples(table)
-    sysmem_share(table)
 
 
 def time_from_cycles(table: Table) -> None:
@@ -47,19 +46,6 @@ def stalls_from_samples(table: Table) -> None:
             share, "", formula="samples of this reason / all warp samples", inputs=tuple(sorted(samples))
         )
     table.notes.append("stall shares come from the sampling counters")
-
-
-def sysmem_share(table: Table) -> None:
-    """Share of the L2 misses that leave the GPU for system memory, from the three counters of L2 misses."""
-    inputs = ("l2.sysmem_misses", "l2.device_misses", "l2.peer_misses")
-    parts = [table.columns[m].values for m in inputs if m in table.columns]
-    if "l2.sysmem_traffic" in table.columns or not {"l2.sysmem_misses", "l2.device_misses"} <= set(table.columns):
-        return
-    total = np.sum(parts, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(total > 0, parts[0] / total, np.nan)
-    used = tuple(m for m in inputs if m in table.columns)
-    table.columns["l2.sysmem_traffic"] = Column(share, "", formula="system-memory misses / all L2 misses", inputs=used)
 
 
 def damaged_numbers(table: Table, texts: list[str]) -> None:

@@ -150,24 +150,14 @@ def names(arch: str = "") -> dict[str, list[str]]:
     return {k: v for k, v in table.items() if not any(word in k for word in absent)}
 
 
-# beginning of a metric -> section to ask for: what cannot be asked for by --metrics, or only comes with its section
+# section to ask for -> beginnings of metrics: what cannot be asked for by --metrics, or only comes with its section
 _SECTIONS = {
-    "launch.": "LaunchStats",
-    "occupancy.": "Occupancy",
-    "stall.": "WarpStateStats",
-    "stall_cycles.": "WarpStateStats",
-    "global_access.": "SourceCounters",
-    "shared.access": "SourceCounters",
-    "shared.excess": "SourceCounters",
-    "branch.": "SourceCounters",
-    "local.spill": "MemoryWorkloadAnalysis_Tables",
-    "device.": "LaunchStats",
-    "stall_samples.": "SourceCounters",
+    "LaunchStats": ("launch.", "device."),
+    "Occupancy": ("occupancy.",),
+    "WarpStateStats": ("stall.", "stall_cycles."),
+    "SourceCounters": ("global_access.", "shared.access", "shared.excess", "branch.", "stall_samples."),
+    "MemoryWorkloadAnalysis_Tables": ("local.spill",),
 }
-
-
-_MISSES = "lts__t_sectors_srcunit_tex_aperture_{}_lookup_miss.sum"
-_COMPUTED = {"l2.sysmem_traffic": [_MISSES.format(a) for a in ("device", "peer", "sysmem")]}  # by us, from these
 
 
 _CSV = "--csv --page raw --print-units base --log-file kernels.csv"
@@ -178,11 +168,9 @@ def collect(metrics: list[str], output: str = _CSV) -> str:
     wanted: set[str] = set()
     sections: set[str] = set()
     for canonical in metrics:
-        section = next((s for prefix, s in _SECTIONS.items() if canonical.startswith(prefix)), "")
+        section = next((s for s, prefixes in _SECTIONS.items() if canonical.startswith(prefixes)), "")
         counters = [n for n in _by_metric().get(canonical, []) if _PERFWORKS.match(n) and not _LEGACY.search(n)]
-        if canonical in _COMPUTED:
-            wanted.update(_COMPUTED[canonical])
-        elif section:
+        if section:
             sections.add(section)
         elif counters:  # one counter alone needs fewer passes than its section
             wanted.add(counters[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct, field
@@ -16,6 +16,7 @@ from triage.dialects.nvidia import ncu_long, ncu_names
 from triage.dialects.nvidia.ncu_file import chatter
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.units import known
 
 NAME = "ncu-text"
 SIGN = ("section: ", "==prof==", "==warning==", "==error==", "memory throughput", "dram throughput", "(sm) throughput")
@@ -35,7 +36,7 @@ _LAUNCH = re.compile(
 _SECTION = re.compile(r"^\s*Section: (.+?)\s*$")
 _RULE = re.compile(r"^\s*(OPT|INF|WRN|OK|ERR)\s{1,6}(\S.*)$")
 _UNNAMED = "(unnamed kernel)"
-_TABLE = re.compile(r"^[ \t]*Section: .+\n[ \t]*-{5,}(?: -{3,})+[ \t]*$", re.MULTILINE)
+_TABLE = re.compile(r"^[ \t/]*Section: .+\n[ \t/]*-{5,}(?: -{3,})+[ \t]*$", re.MULTILINE)
 _DASHES = re.compile(r"^\s*-{5,}(?: -{3,})+\s*$")
 # `Duration   msecond   3.22`, `Memory [%]%   43.81`, `Avg. Active Threads Per Warp28.11`
 _CLOSED_UP = re.compile(
@@ -43,6 +44,10 @@ _CLOSED_UP = re.compile(
 )
 # a cell of notes: `11.81%`, `143 us`, `2,941,571`
 _FIGURE = re.compile(r"[~≈]?\s?(?P<value>\d[\d.,]{0,30})\s?(?P<unit>[A-Za-z%µ][\w/%]{0,20})?(?: of peak)?")
+# what people add: the marks of a comment in source code, a remark behind an arrow
+_ADDED = re.compile(r"^\s{0,90}//|\s<-{1,9}\s.*")
+# the profiler's command above what it printed
+_COMMAND = re.compile(r"(?:-k|--kernel-name)[ =][\"']?(?:regex:|function:)?[\"']?(\w+)")
 MIN_NOTED = 4  # metrics that make a text notes of a profile; fewer are any text about one
 _SPEEDUP = re.compile(r"^Est\. (Local )?Speedup: ([\d.,]+)%\s*")
 
@@ -53,7 +58,7 @@ collect = ncu_names.collect
 def recognise(source: Source) -> Match | None:
     """Section headings of the console output; or only the profiler's own complaints, to be refused by quoting them."""
     head = source.head_text
-    section = re.search(r"^[ \t]*Section: ", head, re.MULTILINE)
+    section = re.search(r"^[ \t/]*Section: ", head, re.MULTILINE)
     if section and any(_LAUNCH.match(x) for x in source.head_lines):
         return Match(0.8, "console output of ncu: launches with aligned sections")
     if _TABLE.search(head):
@@ -81,7 +86,7 @@ def read(source: Source, options: Options) -> Table:
     import pandas as pd
 
     log = _parse(source)
-    if not log.rows:
+    if not any("value" in row for row in log.rows):
         log = _notes(source.lines())
     if not log.rows:
         message = chatter(source)
@@ -115,11 +120,19 @@ def read(source: Source, options: Options) -> Table:
 
 def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
     """Name, unit and value of a row; of one that ends before the column of values, as where blanks were lost, by its words."""
-    if not spans:  # quoted without rules: `Memory Throughput             26.05 %`
+    whole = not spans or len(line.rstrip()) > spans[-2][1]
+    if whole and (not spans or line[spans[0][1] : spans[1][0]].strip()):  # without rules, or longer than those above it
         name, *figures = _noted(line)
-        quoted = _FIGURE.fullmatch(figures[0]) if figures else None
-        return (name, quoted["unit"] or "", quoted["value"]) if quoted else ("", "", "")
-    if len(line.rstrip()) > spans[-2][1]:
+        unit = (
+            figures.pop(0) if len(figures) > 1 and not _FIGURE.fullmatch(figures[0]) else ""
+        )  # `Duration    us    190.88`
+        if figures and (quoted := _FIGURE.fullmatch(figures[0])):  # `Memory Throughput    26.05 %`
+            return name, unit or quoted["unit"] or "", quoted["value"]
+        name, _, value = name.rpartition(" ")
+        rest, _, unit = name.rpartition(" ")  # `One or More Eligible % 33.61`
+        name, unit = (rest, unit) if known(unit) else (name, "")
+        return (name, unit, value) if ncu_names.metric(name, unit) else ("", "", "")
+    if whole:
         return line[: spans[0][1]].strip(), line[spans[0][1] : spans[1][1]].strip(), line[spans[-2][1] :].strip()
     m = _CLOSED_UP.match(line)
     return (m["name"], m["unit"] or m["glued"] or "", m["value"]) if m else ("", "", "")
@@ -132,9 +145,9 @@ def _parse(source: Source) -> _Log:
     """
     log = _Log()
     launch: dict[str, str] = {}
-    section, spans, speaking = "", [(0, 0)], -1
-    seen: set[str] = set()  # sections of an unnamed launch: one of them again begins the next
-    for number, line in enumerate(source.lines(), 1):
+    section, spans, speaking, unnamed = "", [(0, 0)], -1, _UNNAMED
+    seen: set[str] = set()  # sections of a launch without its line: one of them again begins the next
+    for number, line in _lines(source.lines()):
         if (m := _LAUNCH.match(line)) and not line.lstrip().startswith("=="):
             log.launches += 1
             launch = {"key": str(log.launches), "kernel": m["name"]}
@@ -144,12 +157,12 @@ def _parse(source: Source) -> _Log:
             log.lines.append(number)
         elif m := _SECTION.match(line):
             section, spans, speaking = m[1], [], -1
-            if not launch or (launch["kernel"] == _UNNAMED and section in seen):
+            if not launch or (launch["kernel"] == unnamed and section in seen):
                 log.launches += 1
-                launch, seen = {"key": str(log.launches), "kernel": _UNNAMED}, set()
+                launch, seen = {"key": str(log.launches), "kernel": unnamed}, set()
             seen.add(section)
         elif not launch:
-            continue
+            unnamed = _named(line, unnamed)
         elif _DASHES.match(line):
             found = [(d.start(), d.end()) for d in re.finditer(r"-+", line)]
             # the metrics' table has three columns; fewer dashes leave its columns as they are
@@ -164,7 +177,7 @@ def _parse(source: Source) -> _Log:
             speaking = len(log.rows) - 1
         elif not line.strip():
             speaking = -1
-        elif speaking >= 0 and line.startswith("    "):
+        elif speaking >= 0:
             log.rows[speaking]["rtext"] += " " + line.strip()
         else:
             name, unit, value = _cells(line, spans)
@@ -173,6 +186,16 @@ def _parse(source: Source) -> _Log:
                 log.lines.append(number)
     _join_runs(log)
     return log
+
+
+def _lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Numbered lines without what people add to them."""
+    return ((number, _ADDED.sub("", line)) for number, line in enumerate(lines, 1))
+
+
+def _named(line: str, before: str) -> str:
+    """The kernel that the profiler's command on a line asks for, else the one before."""
+    return m[1] if (m := _COMMAND.search(line)) else before
 
 
 def _join_runs(log: _Log) -> None:
@@ -198,28 +221,29 @@ def _notes(lines: Iterable[str]) -> _Log:
     """
     log = _Log()
     headings: dict[int, str] = {}  # the last one of each level
-    titles, before = [""], [""]
+    titles, before, named = [""], [""], ""
     below: tuple[str, ...] = ()  # what the launches are called by
     seen: set[tuple[str, str]] = set()
-    for number, line in enumerate(lines, 1):
-        cells = _noted(line)
+    for number, line in _lines(lines):
+        cells, named = _noted(line), _named(line, named)
         figures = {c: m for c, text in enumerate(cells) if (m := _FIGURE.fullmatch(text))}
         at, unit, metric = _noted_metric(cells, titles, figures)
         if line.startswith("#"):
             level = len(line) - len(line.lstrip("#"))
             headings = {k: v for k, v in headings.items() if k < level} | {level: line.strip("#* \n").replace("`", "")}
+            named = ""
         elif set(line) <= set("|:- \n"):  # the line between the head of a table and its rows
             titles = before if "-" in line else titles
         before = cells
         if not metric:
             continue
         columns = [c for c in figures if c > at]
-        called = tuple(titles) if len(columns) > 1 else tuple(headings.values())
+        called = tuple(titles) if len(columns) > 1 else (named,) if named else tuple(headings.values())
         if (cells[at], metric) in seen or called != below:
             log.launches, below, seen = log.launches + 1, called, set()
         seen.add((cells[at], metric))
         for c in columns:
-            title = " / ".join(headings.values()) if len(columns) == 1 else titles[c] if c < len(titles) else ""
+            title = " / ".join(called) if len(columns) == 1 else titles[c] if c < len(titles) else ""
             title = f"column {title}" if title.isdigit() else title
             row = {"key": f"{log.launches}.{c}", "kernel": title or _UNNAMED, "section": "", "metric": cells[at]}
             log.rows.append(row | {"unit": unit or figures[c]["unit"] or "", "value": figures[c]["value"]})
@@ -232,8 +256,9 @@ def _noted_metric(cells: list[str], titles: list[str], figures: Mapping[int, re.
     units = [c for c, title in enumerate(titles[: len(cells)]) if title.lower() in ("unit", "metric unit")]
     for at in range(max(figures, default=0)):
         cells[at], unit = wide_table.split_unit(cells[at])
-        unit = unit or "".join(cells[c] for c in units)
-        first = next(m for c, m in figures.items() if c > at)
+        place, first = next((c, m) for c, m in figures.items() if c > at)
+        beside = "".join(cells[c] for c in units or range(at + 1, place))
+        unit = unit or (beside if units or known(beside) else "")  # in a cell of its own
         if at not in figures and (metric := ncu_names.metric(cells[at], unit or first["unit"] or "")):
             return at, unit, metric
     return -1, "", ""
@@ -242,5 +267,5 @@ def _noted_metric(cells: list[str], titles: list[str], figures: Mapping[int, re.
 def _noted(line: str) -> list[str]:
     """Cells of a line of notes: of a table drawn with bars, else what blanks, a tab or a colon set apart."""
     bare = line[:2_000].strip().lstrip("> ").removeprefix("- ")
-    cells = bare.strip("|").split("|") if bare.startswith("|") else re.split(r"\s{2,90}|\t|: ", bare)
+    cells = bare.strip("|").split("|") if bare.startswith("|") or " | " in bare else re.split(r"\s{2,90}|\t|: ", bare)
     return [c.strip(" *`") for c in cells]

@@ -39,6 +39,7 @@ MAX_HEADER_CHARS = 400  # characters of a header that is looked into; searching 
 _BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
 _COMMENT = re.compile(r"\s*(?:#(?![,;\t|])|//)")  # a column may be called #
+_RULE = re.compile(r"\s{0,9}\|?[ :]*-{2,}[ :]*\|[-:| ]*$")  # of a Markdown table
 _Array = TypeVar("_Array", bound=NDArray[np.generic])
 _Raw: TypeAlias = Floats | Names  # a column as the parser gives it: objects where a cell is no plain number
 
@@ -84,7 +85,7 @@ class Wide(Struct):
 def header(source: Source) -> tuple[int, list[str]]:
     """1-based line and cells of the first line that is neither blank nor a comment; (0, []) when there is none.
 
-    Sets the source's delimiter and whether blanks follow it.
+    Of a Markdown table its rule, and the cells above it. Sets the source's delimiter and whether blanks follow it.
     """
     number, by, loose, headers = _header(tuple(source.head_lines[:200]))
     if number:
@@ -94,7 +95,8 @@ def header(source: Source) -> tuple[int, list[str]]:
 
 @lru_cache(8)  # every dialect asks for the header of the same file
 def _header(lines: tuple[str, ...]) -> tuple[int, str, bool, tuple[str, ...]]:
-    for number, line in enumerate(lines, 1):
+    rule = next((n for n, line in enumerate(lines) if n and _RULE.match(line)), 0)
+    for number, line in [(rule + 1, lines[rule - 1])] if rule else enumerate(lines, 1):
         if line.strip() and not _COMMENT.match(line):
             by = delimiter(line)
             # blanks behind delimiters, not those within a quoted header: names may be set in by blanks
@@ -172,10 +174,9 @@ def read(
 ) -> Wide:
     """Columns of a wide table by 0-based position.
 
-    decimal: of the reading options; the number style is then taken from the first lines, see number_style. header_line:
-    1-based line of the header. skip: 1-based lines that are not data (unit row, trailers). end_line: last line that belongs
-    to the table. printed: units of columns whose header states none. Raises BadCapture, with `empty` as its hint, when
-    there is no data row. Cells that are no numbers become NaN with a remark.
+    decimal: of the reading options; the number style is then taken from the first lines. header_line: 1-based. skip: lines
+    that are not data (unit row, trailers). end_line: the last one of the table. printed: units of columns whose header states
+    none. Raises BadCapture, with `empty` as its hint, without data rows. Cells that are no numbers become NaN with a remark.
     """
     if decimal is not None:
         style = number_style(source, source.head_lines[header_line:], numeric, decimal)
@@ -206,8 +207,8 @@ def read(
     if not keep.any():
         raise BadCapture(f"{source.path}: header without rows", empty)
     rows = None if keep.all() else np.flatnonzero(keep)
-    if lines is None and rows is not None:
-        lines = np.arange(first, first + len(keep))
+    if rows is not None:
+        lines = (np.arange(first, first + len(keep)) if lines is None else lines)[rows]
 
     def column(c: int) -> _Raw:
         whole = _joined([p.cells.pop(c) for p in parts])  # popped: a part's memory is free once it is joined
@@ -215,8 +216,6 @@ def read(
 
     wanted = list(dict.fromkeys((*numeric, *text)))
     columns = dict(zip(wanted, csv_parser.beside(column, wanted, len(keep)), strict=True))
-    if lines is not None and rows is not None:
-        lines = lines[rows]
     odd = Odd()
     numbers = _numbers({c: columns[c] for c in numeric}, headers, style, lines, first, odd, printed)
     headers_again(source, odd, headers, len(keep))
