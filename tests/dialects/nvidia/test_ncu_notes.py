@@ -192,9 +192,13 @@ def test_a_row_longer_than_the_rules_above_it() -> None:
 
 def test_a_paste_without_aligned_columns() -> None:
     text = "# mult\nDuration: 710.09 ms\n\nSection: Warp State Statistics\n\nMetric Name Metric Unit Metric Value\n\n"
-    text += "Warp Cycles Per Issued Instruction cycle 29.47\nIssued Warp Per Scheduler 0.34\nOne or More Eligible % 33.61\n"
+    text += (
+        "Warp Cycles Per Issued Instruction cycle 29.47\nIssued Warp Per Scheduler 0.34\nOne or More Eligible % 33.61\n"
+    )
     text += "of all figures 7\n\nOPT Est. Speedup: 27.73%\nOn average, each warp spends 17.6 cycles being stalled waiting for the\n"
-    text += "execution pipe to be available. This stall type represents about 59.6% of the total average of 29.5 cycles.\n"
+    text += (
+        "execution pipe to be available. This stall type represents about 59.6% of the total average of 29.5 cycles.\n"
+    )
     table = read(text)
     got = values(table)
     assert got["warp.cycles_per_issue"] == [29.47] and got["warp.issued_per_scheduler"] == [0.34] and not table.unmapped
