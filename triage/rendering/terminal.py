@@ -330,7 +330,7 @@ class _Page:
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
         found, most = self.doc["frame"]["operators"], MAX_OPERATORS if self.full else DEFAULT_OPERATORS
-        t = operator_table(found, self.s["duration_ns"], wide=self.wide, most=most)
+        t = operator_table(found, self.s["duration_ns"], captures=self.doc["captures"], wide=self.wide, most=most)
         if t is None:
             return
         self.title(HEADS.operators)
