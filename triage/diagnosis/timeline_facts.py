@@ -10,7 +10,7 @@ from triage.ground.phrasing import first_of, percent, plural
 from triage.ground.units import show
 
 # metric -> classes of gaps whose blame it adds up
-_IDLE = {
+IDLE_CAUSES = {
     "idle.sync": ("sync",),
     "idle.copy": ("memcpy",),
     "idle.launch": ("launch",),
@@ -107,9 +107,11 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return max(0.0, blamed("launch")(d) - d.slow_launch_ns - d.optimizer_launch_ns)
 
     def host_code(d: DeviceTimeline) -> float:
-        return max(0.0, blamed(*_IDLE["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
+        return max(0.0, blamed(*IDLE_CAUSES["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
 
-    parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
+    parts: dict[str, Callable[[DeviceTimeline], float]] = {
+        metric: blamed(*causes) for metric, causes in IDLE_CAUSES.items()
+    }
     parts |= {
         "idle.launch": launch,
         "idle.host": host_code,
