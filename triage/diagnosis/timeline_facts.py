@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
@@ -118,7 +119,6 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         "idle.optimizer": lambda d: d.optimizer_launch_ns + d.optimizer_host_ns,
         "idle.loader": lambda d: d.loading_ns,
         "idle.loader_own": lambda d: d.loading_own_ns,
-        "idle.loader_hidden": lambda d: d.loading_hidden_ns if d.loading_own_ns else 0,
         "idle.earlier": lambda d: d.earlier_ns,
         "idle.start": start,
         "idle.transition": lambda d: d.transition_ns,
@@ -134,6 +134,10 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         share, text = out[metric]
         doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
         out[metric] = (share, "; ".join(filter(None, (text, doing))))
+    waits = max(devices, key=lambda d: d.loading_own_ns)
+    if waits.loading_own_ns and waits.loading_used_ns:
+        workers = float(ceil(waits.loading_ns / waits.loading_used_ns))
+        out["idle.loader_workers"] = (workers, "time of a batch / time in which the loop uses one, rounded up")
     if host.median_launch_ns is not None:
         out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
     if host.median_copy_ns is not None:
@@ -144,13 +148,13 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
 
 
 def _batches(t: Timeline) -> str:
-    """`4 batches of 123 ms; one worker can hide 113 ms of each at the device's pace now; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
+    """`4 batches of 123 ms; the loop uses one in 113 ms; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
     d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
     text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
     if d.loading_own_ns:
-        text += f"; one worker can hide {show(d.loading_hidden_ns / d.batches, 'ns')} of each at the device's pace now"
+        text += f"; the loop uses one in {show(d.loading_used_ns / d.batches, 'ns')}"
     elif d.loading_worked_ns:
         text += f", the device works {show(d.loading_worked_ns / d.batches, 'ns')} before each"
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
