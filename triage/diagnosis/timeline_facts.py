@@ -7,7 +7,7 @@ from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.phrasing import first_of, percent, plural
+from triage.ground.phrasing import ON_DEVICE, first_of, percent, plural
 from triage.ground.units import show
 
 # metric -> classes of gaps whose blame it adds up
@@ -218,13 +218,15 @@ def _shares(
 
 
 def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:
-    """`3.1 ms of 9.2 ms`; of several devices `3.1 ms of 18.4 ms, device 0`, `5.1 ms of 18.4 ms: device 0 3.1 ms, device 1 2 ms`."""
+    """`3.1 ms of 9.2 ms`; of several devices `3.1 ms on device 0, of 18.4 ms over 2 devices`, `5.1 ms of 18.4 ms over 2 devices: device 0 3.1 ms, device 1 2 ms`."""
     times = {d.key: of(d) for d in devices if of(d) > 0}
     if not times:
         return "none on any device"
-    span = show(float(sum(d.span_ns for d in devices)), "ns")
-    whole = f"{show(sum(times.values()), 'ns')} of {span}"
+    span, took = show(float(sum(d.span_ns for d in devices)), "ns"), show(sum(times.values()), "ns")
+    if len(devices) == 1:
+        return f"{took} of {span}"
+    over = f"of {span} over {plural(len(devices), 'device')}"
     if len(times) == 1:
-        return whole if len(devices) == 1 else f"{whole}, device {next(iter(times))}"
+        return f"{took}{ON_DEVICE.format(next(iter(times)))}{over}"
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
-    return f"{whole}: {first_of(shown, 4)}"
+    return f"{took} {over}: {first_of(shown, 4)}"
