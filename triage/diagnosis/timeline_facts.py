@@ -74,9 +74,10 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         if most_kernels:
             text = "kernels of the device with the fewest / with the most"
             out["timeline.fewest_kernels"] = (fewest / most_kernels, text)
-        if collective := total(lambda d: d.collective_ns):
-            out |= _shares(devices, frame_ns, {"timeline.collective_wait": lambda d: d.wait_ns})
-            out["timeline.collectives"] = (collective / frame_ns, "time in collective kernels / span")
+        if total(lambda d: d.collective_ns):
+            last = min(devices, key=lambda d: d.wait_ns)
+            text = f"{_each(devices, lambda d: d.wait_ns)}; device {last.key} waits least"
+            out["timeline.collective_wait"] = (total(lambda d: d.wait_ns) / frame_ns, text)
     if apart := t.steady - t.start:
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     if late := total(_late):
