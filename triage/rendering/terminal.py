@@ -15,7 +15,6 @@ from triage.document.bundle import Bundle, column
 from triage.document.entries import Result
 from triage.document.location_entries import LocationEntry
 from triage.document.summary import Summary
-from triage.document.timeline_summary import over_devices
 from triage.document.todo_items import TodoItem
 from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent, plural
@@ -238,8 +237,7 @@ class _Page:
             work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
             self.say(f"{key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
-            reasons = ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"])
-            self.say(f"idle by reason{over_devices(self.doc['frame'])}: {reasons}", indent=2)
+            self.say(timeline_phrases.idle(t), indent=2)
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = clean(g["call"] or "")
