@@ -133,9 +133,8 @@ def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
     phrase = words.limited if words.id == "latency" and not measured else words.phrase
     if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
         return f"{upper_first(phrase)}."
-    if (
-        phrase.partition(" (")[0].casefold() == best.partition(" (")[0].casefold()
-    ):  # the title is the narrower of two alike
+    named, titled = (text.partition(" (")[0].casefold() for text in (phrase, best))
+    if named == titled:  # the title is the narrower of two alike
         return f"{upper_first(best)}."
     return f"{upper_first(phrase)}; {best}."
 

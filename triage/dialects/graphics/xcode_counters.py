@@ -104,8 +104,8 @@ def read(source: Source, options: Options) -> Table:
 def _nameless(source: Source, line: int, headers: list[str]) -> dict[int, str]:
     """The unit of the column without a name, by its position, where its first cell states one of time."""
     cells = next(iter(source.records([line + 1]).values()), [])
-    told = {i: units.glued(c.strip()) for i, (h, c) in enumerate(zip(headers, cells, strict=False)) if not h}
-    return {i: u for i, u in told.items() if u and units.unit(u)[0] == "ns"}
+    stated = {i: units.glued(c.strip()) for i, (h, c) in enumerate(zip(headers, cells, strict=False)) if not h}
+    return {i: u for i, u in stated.items() if u and units.unit(u)[0] == "ns"}
 
 
 def _time(table: Table, where: str, header: str, c: int, values: Floats) -> None:
