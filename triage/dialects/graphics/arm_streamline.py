@@ -37,7 +37,6 @@ _NAMES = {
     "External read bytes": "vram.bytes_read",
     "Write bytes": "vram.bytes_written",
     "External write bytes": "vram.bytes_written",
-    "Read stall rate": "vram.stalled",
 }
 _REST = "(no region)"
 
