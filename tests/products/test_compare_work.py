@@ -13,6 +13,7 @@ from tests.conftest import SAMPLES, diagnosis, doctor
 from triage.capture.trace_nouns import KERNEL
 from triage.products.compare import compare_headline
 from triage.products.compare.compare_report import render
+from triage.products.compare.compare_result import row
 from triage.products.compare.comparing import compare
 from triage.products.compare.iterations import iterations
 from triage.products.compare.verdict import signed, spread
@@ -136,7 +137,7 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
 def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
     doc = compare(diagnosis(TRACE), diagnosis(TRACE))
     kernels = {"what": "kernels", "unit": "count", "before": 100.0, "after": 80.0, "ratio": 0.8}
-    loop = {"unit": "step", "kernels": 0, "device": "", "judged": doc["frame"], "outliers": []}
+    loop = {"unit": "sequence", "kernels": 10, "device": "", "judged": doc["frame"], "outliers": []}
     work = {**doc["work"], "rows": [kernels], "what": "kernels", "ratio": 0.8, "unequal": True, "per_iteration": loop}
     less = {**doc, "work": work}
     longest = max(p["own_ns"][1] or 0.0 for p in doc["pairs"])
@@ -144,6 +145,21 @@ def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
     assert found[0]["adds_ns"] == pytest.approx(longest / 0.8 - longest)
     assert found[-1]["sum_ns"] == pytest.approx((doc["frame"]["after_ns"] or 0.0) / 0.8)
     assert "From before to after, scaled to 100 kernels" in render(less, "terminal")  # type: ignore[arg-type]
+    marked = {"what": "steps", "unit": "count", "before": 4.0, "after": 2.0, "ratio": 0.5}
+    for count, by in ((marked, 0.5), ({**marked, "after": 4.0, "ratio": 1.0}, 1.0)):  # of marked steps, by their number
+        work |= {"rows": [count, kernels], "per_iteration": {**loop, "unit": "step", "kernels": 0}}
+        found = steps({**doc, "work": work}, "idle")  # type: ignore[arg-type]
+        assert not found or found[-1]["sum_ns"] == pytest.approx((doc["frame"]["after_ns"] or 0.0) / by)
+
+
+def test_a_step_is_compared_with_a_step_however_many_kernels_it_launches() -> None:
+    pair = [SAMPLES / "ground_truth" / "traces" / f"optimizer_loop_{s}.pt.trace.json.gz" for s in ("slow", "fixed")]
+    doc = compare(*map(diagnosis, pair))
+    assert doc["work"]["unequal"] and doc["work"]["rows"][0] == row("steps", "count", 1, 1)
+    first, kernels, *_ = compare_headline.sentences(doc)
+    assert first.startswith("65.5 ms before, 39.1 ms after per step: time \u221240.3 %, idle time 93 % of the change")
+    assert kernels == "Kernels: 2,308 before, 780 after." and compare_headline.verdict(doc) == "faster"
+    assert "less work" not in render(doc, "terminal") and "scaled to" not in render(doc, "terminal")
 
 
 def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
