@@ -163,7 +163,9 @@ def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[
     out: list[str] = []
     steps = steps_of(doc)
     for m in moved:
-        out += _wrapped(f"{time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, steps)}", "  ")
+        out += _wrapped(
+            f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, steps)}", "  "
+        )
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -222,8 +224,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
-        lasting = "Change in the latest build" if new else "Latest lasting change"
-        message += f" {lasting}: {last['change']} ({last['verdict']})" + ("." if new else f" at {last['since']}.")
+        if new and points[-2]["ns"]:  # a level is the median of several builds, which none of them need have measured
+            message += f" Against {build(points[-2]['build'])}: {_signed(points[-1]['ns'] / points[-2]['ns'] - 1)}."
+        message += f" Latest lasting change of level: {last['change']} ({last['verdict']}) at {last['since']}."
         net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
         message += "" if net == last["change"] else f" Net since {build(points[0]['build'])}: {net}."
     largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
@@ -250,7 +253,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     steps = list(zip(doc["moved"], largest, strict=True))
     for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
         lines += _wrapped(
-            f"{date(m['by']['at'])}  {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",
+            f"{date(m['by']['at'])}  level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",
             "  ",
         )
     return "\n".join(lines) + "\n"
