@@ -170,6 +170,13 @@ def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
     assert "no longer found" in text
 
 
+def test_a_finding_that_another_limit_hides_is_not_fixed() -> None:
+    pair = [SAMPLES / "compare" / f"table3_v2_{side}.csv" for side in ("before", "after")]
+    text = render(compare(*map(diagnosis, pair)), "terminal")
+    assert re.search(r"Stall: long scoreboard +71.2 % -> 64.7 %", text)
+    assert "no longer found:\n    SOL008" in text and "fixed" not in text
+
+
 def test_no_percentage_above_999() -> None:
     assert (signed(6.214), signed(12.4), signed(2000.0)) == ("+621.4 %", "13.4x", "2,001x")
     assert (signed(-0.99995), signed(-1.0)) == ("\u221299.995 %", "\u2212100.0 %")

@@ -260,7 +260,7 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
     shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
     words = (
-        ("no longer found" if p["verdict"] == SLOWER else "fixed", p["fixed"]),
+        ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
         ("still present", p["remaining"]),
         ("now found", p["new"]),  # what another cause hid is not new
         ("not evaluated", p["unknown"]),
