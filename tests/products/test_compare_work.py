@@ -12,10 +12,11 @@ from benchmarks import kinds_of_change as simulated
 from tests.conftest import SAMPLES, diagnosis, doctor
 from triage.capture.trace_nouns import KERNEL
 from triage.products.compare import compare_headline
-from triage.products.compare.compare_report import render
+from triage.products.compare.compare_report import prediction, render
 from triage.products.compare.compare_result import row
 from triage.products.compare.comparing import compare
 from triage.products.compare.iterations import iterations
+from triage.products.compare.predictions import UNTRIED
 from triage.products.compare.verdict import signed, spread
 from triage.products.compare.waterfall import labels, steps
 
@@ -164,8 +165,15 @@ def test_a_step_is_compared_with_a_step_however_many_kernels_it_launches() -> No
 
 def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
     pair = [SAMPLES / "compare" / f"table1_{side}.csv" for side in ("before", "after")]
-    text = render(compare(diagnosis(pair[0]), diagnosis(pair[1])), "terminal")
-    assert "measured +621.4 %: regression" in text
+    doc = compare(diagnosis(pair[0]), diagnosis(pair[1]))
+    text, (slower,) = render(doc, "terminal"), doc["pairs"]
+    assert "mostly more instructions" in text and "was predicted" not in text
+    assert prediction(slower, doc["rules"]) == ""  # more instructions are no fix of idle SMs
+    slower["remarks"] = []
+    assert prediction(slower, doc["rules"]).endswith("measured +621.4 %: regression")
+    assert slower["predicted"]
+    slower["predicted"]["doubt"] = UNTRIED
+    assert prediction(slower, doc["rules"]).endswith("not tested: the finding is still present")
     assert not re.search(r"\bfixed\b|\(better\)", text)
     assert "no longer found" in text
 
