@@ -135,6 +135,14 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
     assert "From before to after" in render(doc, "markdown") and "4 more" in render(doc, "terminal")
 
 
+def test_medians_of_several_runs_leave_no_time_outside(tmp_path: Path) -> None:
+    runs = [
+        table(tmp_path / f"{i}.csv", [("a", 1, a), ("b", 1, b)]) for i, (a, b) in enumerate([(1, 3), (3, 1), (2.5, 2.5)])
+    ]
+    text = render(compare(diagnosis(runs[0]), diagnosis(*runs)), "terminal")
+    assert "difference of medians" in text and "outside" not in text
+
+
 def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
     doc = compare(diagnosis(TRACE), diagnosis(TRACE))
     kernels = {"what": "kernels", "unit": "count", "before": 100.0, "after": 80.0, "ratio": 0.8}

@@ -81,7 +81,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         p["title"] = title
     done = unequal_work(doc)
     word = f"{verdict_word(verdict(doc))} {once(doc)}".strip()
-    fall = steps(doc, "overlap" if doc["timeline"] else "outside")
+    fall = steps(doc, _remainder(doc))
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
@@ -111,6 +111,14 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         names |= _page(doc, pairs, listed, full)
         names["waterfall"] = charts.waterfall(*ends(doc), fall)
     return templates.render(declared.templates("compare")[form], **{**doc, **names})
+
+
+def _remainder(doc: Comparison) -> str:
+    """What the change of the whole is made of beside that of the workloads; medians of several runs are no sum of medians."""
+    if doc["timeline"]:
+        return "overlap"
+    several = len(doc["before"]) > 1 or len(doc["after"]) > 1
+    return "difference of medians" if several and not doc["outside"] and not _unlisted(doc) else "outside"
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
