@@ -137,7 +137,8 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
 
 def test_medians_of_several_runs_leave_no_time_outside(tmp_path: Path) -> None:
     runs = [
-        table(tmp_path / f"{i}.csv", [("a", 1, a), ("b", 1, b)]) for i, (a, b) in enumerate([(1, 3), (3, 1), (2.5, 2.5)])
+        table(tmp_path / f"{i}.csv", [("a", 1, a), ("b", 1, b)])
+        for i, (a, b) in enumerate([(1, 3), (3, 1), (2.5, 2.5)])
     ]
     text = render(compare(diagnosis(runs[0]), diagnosis(*runs)), "terminal")
     assert "difference of medians" in text and "outside" not in text
@@ -191,6 +192,15 @@ def test_a_finding_that_another_limit_hides_is_not_fixed() -> None:
     text = render(compare(*map(diagnosis, pair)), "terminal")
     assert re.search(r"Stall: long scoreboard +71.2 % -> 64.7 %", text)
     assert "no longer found:\n    SOL008" in text and "fixed" not in text
+
+
+def test_counters_are_cut_where_their_names_differ(tmp_path: Path) -> None:
+    head = "name,kind,gpu.time [ms],stall_samples.mio_throttle,stall_samples.math_pipe_throttle"
+    sides = [tmp_path / "b.csv", tmp_path / "a.csv"]
+    for path, values in zip(sides, ("k,compute,1,8,13", "k,compute,2,20,233"), strict=True):
+        path.write_text(f"{head}\n{values}\n")
+    text = render(compare(*map(diagnosis, sides)), "terminal")
+    assert re.search(r"mio throttle +8 -> 20 ", text) and re.search(r"math pipe throttle +13 -> 233 ", text)
 
 
 def test_no_percentage_above_999() -> None:

@@ -34,6 +34,7 @@ DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change;
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
 DEFAULT_COUNTERS = 12  # listed per pair
+LABEL_CHARS = 26  # of a counter in text
 MAX_NAME_CHARS = 1_000  # characters of a name in JUnit: test viewers show them whole
 OUTCOMES = {
     "below": "missed",
@@ -283,7 +284,7 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
         "where": name,
         "more": rest,
         "still": len(moved) == len(shown),
-        "shown": [_counter(c) for c in shown],
+        "shown": list(map(_counter, shown, distinct([c["label"] for c in shown], LABEL_CHARS))),
         "why": _why(p, moved),
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "remarks_text": [_wrap(r) for r in p["remarks"]],
@@ -336,9 +337,9 @@ def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
     return text
 
 
-def _counter(c: Change) -> dict[str, object]:
+def _counter(c: Change, label: str) -> dict[str, object]:
     before, after = number(c["before"], c["unit"]), number(c["after"], c["unit"])
-    line = _wrap(f"{short(c['label'], 26):26} {before:>9} -> {after:9} {c['reading']}".rstrip(), 8)
+    line = _wrap(f"{label:{LABEL_CHARS}} {before:>9} -> {after:9} {c['reading']}".rstrip(), 8)
     return {**c, "before_text": before, "after_text": after, "line": line}
 
 
