@@ -105,7 +105,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         ],
         "added": added,
         "steps": fall,
-        "fall_of": done and f"scaled to {done['before']:,.0f} {done['what']}",
+        "fall_of": done and f"scaled to {plural(round(done['before'] or 0), done['what'].removesuffix('s'))}",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
