@@ -301,6 +301,10 @@ def test_waiting_in_a_collective_is_what_the_last_one_does_not_wait() -> None:
     first, second = timeline_of(api.read(str(nsys.SAMPLE))).devices
     assert first.wait_ns == 6 * 1_500 * US and second.wait_ns == 0
     assert first.collective_ns > second.collective_ns > 0
+    todo = api.diagnose(str(nsys.SAMPLE)).to_dict()["todo"]
+    (item,) = (i for i in todo if i["cause"] == "load-imbalance")
+    assert "9 ms on device 0, of 246 ms over 2 devices; device 1 waits least" in item["message"]
+    assert item["bound_ns"] <= first.wait_ns  # no more than is waited
 
 
 # --- what follows from it

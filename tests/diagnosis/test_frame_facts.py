@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import SAMPLES, bare_capture, generic
-from triage import api
+from triage import api, schema
 from triage.capture.capture import Capture
 from triage.diagnosis.frame_facts import frame_captures
+from triage.diagnosis.timeline_facts import IDLE_CAUSES
+from triage.ground.gap_reasons import GAP_WORDS
 from triage.rulebook.packs import Rulebook
 
 HANDMADE = SAMPLES / "generic" / "frame_handmade.csv"
@@ -156,3 +158,8 @@ def test_a_million_workloads_stay_quick(book: Rulebook) -> None:
     found = facts(big, book)
     assert time.process_time() - start < 10
     assert 0 <= found["frame.pair_share"][0] < 1
+
+
+def test_idle_time_has_the_names_of_the_reasons_that_it_adds_up() -> None:
+    for metric, causes in IDLE_CAUSES.items():
+        assert schema.get(metric).label == f"Idle: {', '.join(GAP_WORDS[cause].name for cause in causes)}"

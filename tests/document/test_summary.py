@@ -10,6 +10,7 @@ from tests.conftest import FORMATS, SAMPLES, diagnose, generic
 from tests.helpers.reports import diagnosed, frame, text
 from triage.document.missing_counters import missing_counters
 from triage.document.summary import summarise
+from triage.document.timeline_summary import only_device, over_devices
 from triage.findings.text_fields import verdict_text
 from triage.ground import phrasing
 from triage.ground.limiters import CLASSES, level
@@ -233,3 +234,17 @@ def test_a_verdict_names_a_limiter_once() -> None:
     rop = CLASSES.index("rop")
     assert verdict_text(rop, "ROP-bound (colour)") == "ROP-bound (colour)."
     assert verdict_text(rop, "overdraw") == "ROP-bound (colour/depth output); overdraw."
+
+
+def test_a_sum_over_devices_names_the_one_that_has_it_all() -> None:
+    doc = triage.diagnose(str(SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite")).to_dict()
+    first = doc["todo"][0]
+    # all its copies are on device 0
+    assert over_devices(doc["frame"]) == " over 2 devices" and only_device(first, doc) == "device 0"
+    source = next(f for f in doc["findings"] if f["rank"] in first["findings"])["evidence"][0]["source"]
+    text = source["formula"]
+    source["formula"] = text.replace(" on device 0, of", " of") + ": device 0 40 ms, device 1 16 ms"
+    assert only_device(first, doc) == ""
+    source["formula"] = text
+    assert only_device(first, {**doc, "captures": doc["captures"] * 2}) == ""  # each has a device 0
+    assert over_devices({**doc["frame"], "timeline": {"0": doc["frame"]["timeline"]["0"]}}) == ""

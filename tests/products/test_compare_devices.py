@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.conftest import diagnosis
 from triage.products.compare.compare_headline import headline
+from triage.products.compare.compare_report import render
 from triage.products.compare.comparing import compare
 from triage.products.compare.side import _tick
 
@@ -51,7 +53,20 @@ def test_the_device_that_lost_time_is_named(gap: float, slower: float, words: st
     doc: Any = compare(diagnosis(before), diagnosis(after))
     assert words in headline(doc)
     rows = {r["what"]: r["ratio"] for r in doc["timeline"]}
-    assert rows["device 0: busy"] == rows["device 0: idle"] == 1
+    assert rows["device 0: busy"] == rows["device 0: idle between its work"] == 1
+
+
+def test_a_sum_over_devices_says_so_and_the_span_is_that_of_the_clock(tmp_path: Path) -> None:
+    before, after = (_two_devices(tmp_path / f"{n}.json", 0, s) for n, s in (("a", 1), ("b", 1.5)))
+    doc: Any = compare(diagnosis(before), diagnosis(after))
+    rows = {r["what"]: r for r in doc["timeline"]}
+    # 200 kernels of 140 us on average, and 1 us between two; both devices work at once
+    assert rows["span"]["before"] == 28_199_000 and rows["busy"]["before"] == 2 * 28_000_000
+    assert " over 2 devices: " in headline(doc)
+    text = render(doc, "terminal")
+    assert re.search(r"^Timeline over 2 devices +before", text, re.MULTILINE)
+    one: Any = compare(*(diagnosis(_trace(tmp_path / f"{n}.json", [(0, 1_000.0, 90.0)])) for n in "cd"))
+    assert " over " not in headline(one)
 
 
 def test_sequences_are_those_of_the_device_that_changed(tmp_path: Path) -> None:

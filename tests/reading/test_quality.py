@@ -4,7 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from tests.helpers import nsys
+from triage import api
 from triage.capture.capture import Column, Table
 from triage.dialects import Options
 from triage.reading import quality, reader
@@ -91,3 +94,17 @@ def test_launches_at_two_memory_clocks_are_told(clocks: tuple[float, float], sai
     table = Table("test", [], np.array(["a", "a", "b"], dtype=object), columns)
     found = [q.message for q in quality.check(table) if q.check == "memory-clocks"]
     assert [("6.72 GHz" in m and "15 %" in m) for m in found] == [True] * said
+
+
+def test_a_device_that_mostly_has_no_work_is_named_with_the_reason() -> None:
+    trace = api.read(str(nsys.SAMPLE)).timeline
+    assert trace is not None
+    (note,) = (q for q in quality.timeline(trace) if q.check == "device-unused")
+    assert note.message.startswith("device 1 works in 25.4 ms of 220 ms only: time before its first work")
+    first, second = trace.devices
+    whole = trace.end - trace.start
+    for part, noted in ((0.899, True), (0.901, False)):
+        busier = replace(trace, devices=[first, replace(second, span_ns=int(part * whole))])
+        assert any(q.check == "device-unused" for q in quality.timeline(busier)) is noted
+    alone = replace(trace, devices=[first])
+    assert not any(q.check == "device-unused" for q in quality.timeline(alone))

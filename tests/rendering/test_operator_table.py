@@ -6,7 +6,7 @@ from tests.conftest import SAMPLES
 from triage.api import diagnose
 from triage.rendering import formats
 from triage.rendering.html import operator_roofline
-from triage.rendering.operator_table import cover, operator_table
+from triage.rendering.operator_table import cover, of_roof, operator_table
 
 SAMPLE = str(SAMPLES / "pytorch-trace" / "training.pt.trace.json")
 
@@ -25,6 +25,20 @@ def test_rows_say_what_an_operator_does() -> None:
     assert rows["aten::bmm", "96×1537×1537×64"][4] == "32.3 TFLOP/s"
     assert rows["aten::add", "12296×3072, 12296×3072"][4].endswith("B/s")
     assert len(table.rows) + table.more == len(operators)
+
+
+def test_below_memorys_roof_the_roof_is_its_bandwidth() -> None:
+    doc = diagnose(SAMPLE).to_dict()
+    table = operator_table(doc["frame"]["operators"], captures=doc["captures"], most=20)
+    assert table is not None
+    roofs = {(r[0], r[1]): r[-1] for r in table.rows}
+    # 2 x 1537 x 1537 x 64 FLOPs over 2 x (2 x 1537 x 64 + 1537 x 1537) bytes: 59 each, and the H100 computes 295 for a byte
+    assert roofs["aten::bmm", "96×1537×1537×64"] == "16 % of 3.35 TB/s"
+    assert roofs["aten::mm", "12296×3072×768"] == "62 % of 66.9 TFLOP/s"  # FP32's peak
+    longest = next(o for o in doc["frame"]["operators"] if o["op"] == "aten::bmm")
+    needed = longest["bytes"] * longest["calls"] / (longest["total_ns"] * 1e-9) / longest["roof_share"]
+    for peak, unit in ((needed / 0.979, "TFLOP/s"), (needed / 0.981, "TB/s")):
+        assert of_roof(longest, {longest["capture"]: peak}).endswith(unit)
 
 
 def test_captures_share_rows_and_a_small_window_leaves_columns_out() -> None:

@@ -211,7 +211,7 @@ class DeviceTimeline(Struct):
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
-    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; loading_worked_ns: the device's work between them; loading_hidden_ns: the shorter of each wait and the work since the one before. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; loading_worked_ns: the device's work between them; loading_used_ns: time up to the last wait without them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
@@ -266,7 +266,7 @@ class DeviceTimeline(Struct):
     host_work_ns: int = 0
     batches: int = 0
     loading_worked_ns: int = 0
-    loading_hidden_ns: int = 0
+    loading_used_ns: int = 0
     optimizer_launch_ns: int = 0
     optimizer_host_ns: int = 0
     slow_launch_ns: int = 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.phrasing import first_of, percent, plural
+from triage.ground.phrasing import ON_DEVICE, first_of, percent, plural
 from triage.ground.units import show
 
 # metric -> classes of gaps whose blame it adds up
-_IDLE = {
+IDLE_CAUSES = {
     "idle.sync": ("sync",),
     "idle.copy": ("memcpy",),
     "idle.launch": ("launch",),
@@ -73,9 +74,10 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         if most_kernels:
             text = "kernels of the device with the fewest / with the most"
             out["timeline.fewest_kernels"] = (fewest / most_kernels, text)
-        if collective := total(lambda d: d.collective_ns):
-            out |= _shares(devices, frame_ns, {"timeline.collective_wait": lambda d: d.wait_ns})
-            out["timeline.collectives"] = (collective / frame_ns, "time in collective kernels / span")
+        if total(lambda d: d.collective_ns):
+            last = min(devices, key=lambda d: d.wait_ns)
+            text = f"{_each(devices, lambda d: d.wait_ns)}; device {last.key} waits least"
+            out["timeline.collective_wait"] = (total(lambda d: d.wait_ns) / frame_ns, text)
     if apart := t.steady - t.start:
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     if late := total(_late):
@@ -107,16 +109,17 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return max(0.0, blamed("launch")(d) - d.slow_launch_ns - d.optimizer_launch_ns)
 
     def host_code(d: DeviceTimeline) -> float:
-        return max(0.0, blamed(*_IDLE["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
+        return max(0.0, blamed(*IDLE_CAUSES["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
 
-    parts: dict[str, Callable[[DeviceTimeline], float]] = {metric: blamed(*causes) for metric, causes in _IDLE.items()}
+    parts: dict[str, Callable[[DeviceTimeline], float]] = {
+        metric: blamed(*causes) for metric, causes in IDLE_CAUSES.items()
+    }
     parts |= {
         "idle.launch": launch,
         "idle.host": host_code,
         "idle.optimizer": lambda d: d.optimizer_launch_ns + d.optimizer_host_ns,
         "idle.loader": lambda d: d.loading_ns,
         "idle.loader_own": lambda d: d.loading_own_ns,
-        "idle.loader_hidden": lambda d: d.loading_hidden_ns if d.loading_own_ns else 0,
         "idle.earlier": lambda d: d.earlier_ns,
         "idle.start": start,
         "idle.transition": lambda d: d.transition_ns,
@@ -132,6 +135,10 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         share, text = out[metric]
         doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
         out[metric] = (share, "; ".join(filter(None, (text, doing))))
+    waits = max(devices, key=lambda d: d.loading_own_ns)
+    if waits.loading_own_ns and waits.loading_used_ns:
+        workers = float(ceil(waits.loading_ns / waits.loading_used_ns))
+        out["idle.loader_workers"] = (workers, "time of a batch / time in which the loop uses one, rounded up")
     if host.median_launch_ns is not None:
         out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
     if host.median_copy_ns is not None:
@@ -142,13 +149,13 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
 
 
 def _batches(t: Timeline) -> str:
-    """`4 batches of 123 ms; one worker can hide 113 ms of each at the device's pace now; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
+    """`4 batches of 123 ms; the loop uses one in 113 ms; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
     d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
     text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
     if d.loading_own_ns:
-        text += f"; one worker can hide {show(d.loading_hidden_ns / d.batches, 'ns')} of each at the device's pace now"
+        text += f"; the loop uses one in {show(d.loading_used_ns / d.batches, 'ns')}"
     elif d.loading_worked_ns:
         text += f", the device works {show(d.loading_worked_ns / d.batches, 'ns')} before each"
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
@@ -212,13 +219,15 @@ def _shares(
 
 
 def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], float]) -> str:
-    """`3.1 ms of 9.2 ms`; of several devices `3.1 ms of 18.4 ms, device 0`, `5.1 ms of 18.4 ms: device 0 3.1 ms, device 1 2 ms`."""
+    """`3.1 ms of 9.2 ms`; of several devices `3.1 ms on device 0, of 18.4 ms over 2 devices`, `5.1 ms of 18.4 ms over 2 devices: device 0 3.1 ms, device 1 2 ms`."""
     times = {d.key: of(d) for d in devices if of(d) > 0}
     if not times:
         return "none on any device"
-    span = show(float(sum(d.span_ns for d in devices)), "ns")
-    whole = f"{show(sum(times.values()), 'ns')} of {span}"
+    span, took = show(float(sum(d.span_ns for d in devices)), "ns"), show(sum(times.values()), "ns")
+    if len(devices) == 1:
+        return f"{took} of {span}"
+    over = f"of {span} over {plural(len(devices), 'device')}"
     if len(times) == 1:
-        return whole if len(devices) == 1 else f"{whole}, device {next(iter(times))}"
+        return f"{took}{ON_DEVICE.format(next(iter(times)))}{over}"
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
-    return f"{whole}: {first_of(shown, 4)}"
+    return f"{took} {over}: {first_of(shown, 4)}"

@@ -8,7 +8,7 @@ from triage.document.bundle import column
 from triage.document.entries import Result
 from triage.document.markers_by_time import WorkloadsByTime
 from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE, is_unjudged, needed, undiagnosed_time
-from triage.document.timeline_summary import TimelineEntry, length, timeline
+from triage.document.timeline_summary import TimelineEntry, length, only_device, over_devices, timeline
 from triage.document.todo_items import TodoItem, is_first_once, is_insignificant
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
@@ -71,8 +71,8 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     total, saved = doc["frame"]["duration_ns"] or 1.0, doc["frame"]["recoverable_ns"] or 0.0
     first = found[0]
     # of several devices the time and its share are of all of them together, as is the time before
-    count = len(doc["frame"]["timeline"] or ())
-    many = " of it" if count > 1 else ""
+    over = over_devices(doc["frame"])
+    many = " of it" if over else ""
     share = f"{show(saved, 'ns')} ({percent(saved / total)}){many}"
     if is_first_once(first):
         once = show(first["alone_ns"] or 0.0, "ns")
@@ -86,8 +86,9 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
         place = f" in {where}" if where else ""
         return f"{text}. ~{share} recoverable in the rest: {lower_first(first['title'])}{place}."
     begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
-    each = f", {show(first['saved_ns'] / count, 'ns')} per device" if count > 1 and first["saved_ns"] else ""
-    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}{each}."
+    alone = only_device(first, doc)
+    where = (f" on {alone}" if alone else over) if first["saved_ns"] else ""
+    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}{where}."
 
 
 def _longest_at_limit(doc: Result) -> str:

@@ -14,7 +14,7 @@ from triage import schema
 from triage.capture.arrays import Masks
 from triage.capture.capture import SEP, Column, Quality, Table
 from triage.ground.method import CLOCK_NS, LOW, TINY_NS, in_words
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import first_of, percent, plural
 from triage.ground.units import show
 
 if TYPE_CHECKING:
@@ -276,6 +276,14 @@ def timeline(t: Timeline) -> list[Quality]:
     if (before := float(t.steady - t.start)) > 0:
         text = f"a tenth of the operations takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting, in no finding or share; the timeline shows it"
         out.append(Quality("start-up", text))
+    whole = t.end - t.start
+    late = [d for d in t.devices if whole - d.span_ns > OWN * whole]
+    if late:
+        each = [
+            f"device {d.key} works in {show(float(d.span_ns), 'ns')} of {show(float(whole), 'ns')} only" for d in late
+        ]
+        text = f"{first_of(each, 4)}: time before its first work and after its last is in no item or share, as nothing tells whether the program could use it then"
+        out.append(Quality("device-unused", text))
     if t.host is None:
         text = "no host API calls recorded: reasons for idle time are unknown"
         out.append(Quality("no-host-calls", text))

@@ -93,7 +93,7 @@ def _head(b: Bundle) -> Iterator[str]:
         if text:
             yield text
     yield from timeline(frame)
-    yield from operators(frame["operators"] or ())
+    yield from operators(frame["operators"] or (), b.head["captures"])
     yield from (f"note: {clean(note)}" for note in frame["notes"])
     yield from (f"note: {clean(q['message'])}" for q in b.quality[:4] if q["message"] not in frame["notes"])
     if b.todo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from triage.document.entries import FrameEntry
+from triage.document.entries import CaptureEntry, FrameEntry
 from triage.document.timeline_summary import device_names
 from triage.document.trace_entries import DeviceEntry, OperatorEntry
 from triage.ground.gap_reasons import GAP_WORDS
@@ -12,7 +12,7 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases, timeline_phrases
 from triage.rendering.escape import clean
-from triage.rendering.operator_table import of_roof
+from triage.rendering.operator_table import bandwidths, of_roof
 
 MAX_DEVICES = 4
 MAX_OPERATORS = 5  # the longest
@@ -28,10 +28,11 @@ def timeline(frame: FrameEntry) -> Iterator[str]:
         yield f"({len(devices) - MAX_DEVICES} more devices)"
 
 
-def operators(entries: Sequence[OperatorEntry]) -> Iterator[str]:
+def operators(entries: Sequence[OperatorEntry], captures: Sequence[CaptureEntry]) -> Iterator[str]:
     """A line per operator: calls, time, rate over the roof."""
+    peaks = bandwidths(captures)
     for o in sorted(entries, key=lambda o: -o["total_ns"])[:MAX_OPERATORS]:
-        roof = f", ~{of_roof(o)}" if o["roof_share"] is not None else ""
+        roof = f", ~{of_roof(o, peaks)}" if o["roof_share"] is not None else ""
         words = " ".join(x for x in (o["op"], o["dims"], o["type"]) if x)
         share = f" ({percent(o['share'])})" if o["share"] is not None else ""
         yield f"operator {clean(words)} x{o['calls']:,}: {phrases.time(o['total_ns'])}{share}{roof}"

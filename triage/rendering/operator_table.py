@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
+from triage.devices import find
+from triage.document.entries import CaptureEntry
 from triage.document.trace_entries import OperatorEntry
 from triage.ground.method import LOW_INTENSITY
 from triage.ground.phrasing import percent
@@ -16,6 +20,7 @@ DEFAULT_OPERATORS = 8  # operators a short report lists, the longest
 MAX_OPERATORS = 200  # that the page lists
 MAX_NARROW = 64  # rows of a product: heuristic, a batch of tokens being decoded
 MIN_COVER = 0.85  # of the busy time: heuristic, what operators leave out is small
+MEMORY = 0.98  # of the peak: a roof whose bytes need this is memory's; what the rounded share can tell
 NARROW = 72  # columns of a terminal below which the FLOP rate is left out
 _SHORT = {
     "BFloat16": "BF16",
@@ -41,12 +46,23 @@ def rate(o: OperatorEntry, over: float = 1.0) -> str:
     return show(work * o["calls"] / (o["total_ns"] * 1e-9) / over, unit) if work and o["total_ns"] else ""
 
 
-def of_roof(o: OperatorEntry) -> str:
-    """`62 % of 66.9 TFLOP/s`: the share of what the device allows its FLOPs and least bytes; "" where that is not known."""
-    return f"{percent(o['roof_share'])} of {rate(o, o['roof_share'])}" if o["roof_share"] else ""
+def bandwidths(captures: Sequence[CaptureEntry]) -> dict[str, float]:
+    """Path -> peak DRAM bandwidth of its device, bytes per s, where that is known."""
+    found = {c["path"]: find(c["device"]) for c in captures if c["device"]}
+    return {path: d.peaks.dram_bytes_per_s for path, d in found.items() if d and d.peaks.dram_bytes_per_s}
 
 
-_COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
+def of_roof(o: OperatorEntry, peaks: Mapping[str, float]) -> str:
+    """`62 % of 66.9 TFLOP/s`, below memory's roof `16 % of 3.35 TB/s`: the share of what the device allows its FLOPs and least bytes; "" where not known."""
+    if not o["roof_share"]:
+        return ""
+    roof, peak = rate(o, o["roof_share"]), peaks.get(o["capture"])
+    needed = (o["bytes"] or 0.0) * o["calls"] / (o["total_ns"] * 1e-9) / o["roof_share"]
+    return f"{percent(o['roof_share'])} of {show(peak, 'byte/s') if peak and needed >= MEMORY * peak else roof}"
+
+
+_Column: TypeAlias = tuple[str, bool, Callable[[OperatorEntry], str]]
+_COLUMNS: tuple[_Column, ...] = (
     ("Operator", False, lambda o: o["op"]),
     ("Dims", False, dims),
     ("Type", False, lambda o: _SHORT.get(o["type"].removeprefix("c10::"), o["type"])),
@@ -54,7 +70,6 @@ _COLUMNS: tuple[tuple[str, bool, Callable[[OperatorEntry], str]], ...] = (
     (HEADS.time, True, lambda o: phrases.time(o["total_ns"])),
     (HEADS.device_share, True, lambda o: percent(o["share"])),
     ("Rate", True, rate),
-    ("Of roof", True, of_roof),
 )
 _FIXED = ("Operator", "Calls", HEADS.time)
 
@@ -83,20 +98,22 @@ def operator_table(
     operators: Sequence[OperatorEntry] | None,
     whole: float | None = None,
     *,
+    captures: Sequence[CaptureEntry] = (),
     wide: int = 0,
     most: int = DEFAULT_OPERATORS,
 ) -> TextTable | None:
-    """The table of the `most` longest operators; None without any. whole: device time, ns. wide: columns of a terminal."""
+    """The table of the `most` longest operators; None without any. whole: device time, ns. captures: whose devices are known. wide: columns of a terminal."""
     if not operators:
         return None
     operators = _merged(operators, whole)
-    shown = operators[:most]
+    shown, roof = operators[:most], partial(of_roof, peaks=bandwidths(captures))
     left_out = ("Of roof", HEADS.device_share) if wide and wide < NARROW else (HEADS.device_share,) if wide else ()
-    if wide and any(map(of_roof, shown)):  # room for one of both
+    if wide and any(map(roof, shown)):  # room for one of both
         left_out = ("Rate", *left_out)
+    every: tuple[_Column, ...] = (*_COLUMNS, ("Of roof", True, roof))
     columns = [
         (title, right, cell)
-        for title, right, cell in _COLUMNS
+        for title, right, cell in every
         if title not in left_out and (title in _FIXED or any(cell(o) for o in shown))
     ]
     rows = [[cell(o) for _, _, cell in columns] for o in shown]

@@ -165,7 +165,10 @@ def context(b: Bundle, s: summary.Summary, full: bool, *, ours: bool = False) ->
         "pass_table": pass_table(doc["passes"], full=full),
         "frames_table": frames_table(doc["captures"], most=MAX_MARKERS if full else DEFAULT_MARKERS),
         "operator_table": operator_table(
-            doc["frame"]["operators"], doc["frame"]["duration_ns"], most=MAX_OPERATORS if full else DEFAULT_OPERATORS
+            doc["frame"]["operators"],
+            doc["frame"]["duration_ns"],
+            captures=doc["captures"],
+            most=MAX_OPERATORS if full else DEFAULT_OPERATORS,
         ),
         "full": full,
         "listed": count if full or b.chosen else min(DEFAULT_FINDINGS, count),

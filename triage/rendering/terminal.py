@@ -237,8 +237,7 @@ class _Page:
             work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
             self.say(f"{key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
-            reasons = ", ".join(f"{i['name']} {phrases.time(i['ns'])}" for i in t["idle"])
-            self.say(f"idle by reason: {reasons}", indent=2)
+            self.say(timeline_phrases.idle(t), indent=2)
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = clean(g["call"] or "")
@@ -330,7 +329,7 @@ class _Page:
     def operators(self) -> None:
         """Operators of a framework by time, with what they do and how near their roof they are."""
         found, most = self.doc["frame"]["operators"], MAX_OPERATORS if self.full else DEFAULT_OPERATORS
-        t = operator_table(found, self.s["duration_ns"], wide=self.wide, most=most)
+        t = operator_table(found, self.s["duration_ns"], captures=self.doc["captures"], wide=self.wide, most=most)
         if t is None:
             return
         self.title(HEADS.operators)

@@ -16,6 +16,7 @@ from triage.capture import timeline
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import TO_DEVICE
+from triage.diagnosis.timeline_facts import timeline_facts
 from triage.dialects import Options, pick
 from triage.dialects.traces import chrome_trace, json_rows, kineto, kineto_operators, nsys_sqlite, operator_work
 from triage.dialects.traces.json_rows import JsonRows
@@ -412,9 +413,22 @@ def test_a_loader_without_workers_does_the_work_itself() -> None:
         assert table.trace is not None and table.trace.loads_itself is own
         (device,) = timeline.build(table.trace).devices
         assert (device.loading_ns, device.loading_own_ns) == (1_600_000, 1_600_000 if own else 0)
+        # the loop uses a batch from the first kernel to the second, without the wait: 120 us
+        assert device.loading_used_ns == (1_740 - KERNEL["ts"] - 1_600) * 1_000
         # the gap of 1,710 us: the part of its cause never exceeds the class
         (gap,) = device.longest
         assert gap.cause == "host" and gap.cause_ns == device.gap("host").blamed_ns < gap.end - gap.start
+
+
+@pytest.mark.parametrize("wait, workers", [(1_560, 13), (1_561, 14)])
+def test_workers_that_keep_up_are_a_batch_over_its_use(wait: int, workers: int) -> None:
+    load = _row("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 30, wait)
+    later = wait + KERNEL["ts"] + 120
+    rows = [{**KERNEL, "ts": later, "args": {**KERNEL["args"], "correlation": 2}}, {**CALL, "ts": later - 10, "args": {"correlation": 2}}]  # fmt: skip
+    trace = _read([KERNEL, CALL, load, *rows]).trace
+    assert trace is not None
+    made = timeline.build(trace)
+    assert timeline_facts(made, made.devices[0].span_ns)["idle.loader_workers"][0] == workers
 
 
 def test_taking_a_batch_that_workers_have_ready_is_no_wait() -> None:

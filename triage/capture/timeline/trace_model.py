@@ -187,10 +187,8 @@ def _device(
         rows_of = np.flatnonzero(waited >= TRANSITION)
         made.loading_ns, made.batches = int(waited.sum()), len(rows_of)
         worked = np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)
-        made.loading_worked_ns, made.loading_hidden_ns = (
-            int(worked.sum()),
-            int(np.minimum(waited[rows_of], worked).sum()),
-        )
+        made.loading_worked_ns = int(worked.sum())
+        made.loading_used_ns = int(gaps.end[rows_of].max(initial=made.first) - made.first - waited[rows_of].sum())
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     if trace.framework is not None and HOST in blamed:
         inside = union(*trace.framework)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
-from triage.ground.phrasing import first_of, lower_first, percent
+from triage.ground.phrasing import first_of, lower_first, percent, plural
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.factors import chief
-from triage.products.compare.timeline_changes import of_device
+from triage.products.compare.timeline_changes import BETWEEN, of_device
 from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
@@ -60,13 +60,19 @@ def causes(doc: Comparison) -> list[Cause]:
     own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
     talk = sum((a or 0.0) * by - (b or 0.0) for name, (b, a) in own if is_collective(name))
     parts = [
-        Cause(f"idle time{_device(rows, 'idle')}", idle, why),
+        Cause(f"idle time{_device(rows, BETWEEN)}", idle, why),
         Cause("communication", talk),
         Cause("exposed copies", copies),
     ]
     work = "other kernels" if talk else f"kernels{_device(rows, 'busy')}"
     parts.append(Cause(work, after - before - idle - talk - copies))
     return sorted(parts, key=lambda c: -abs(c.adds_ns))
+
+
+def over_devices(doc: Comparison) -> str:
+    """` over 2 devices`, after a sum over several of a timeline; "" elsewhere."""
+    named = {found[0] for r in doc["timeline"] if (found := DEVICE_RE.match(r["what"]))}
+    return f" over {plural(len(named), 'device')}" if named else ""
 
 
 def _device(rows: Mapping[str, float], what: str) -> str:

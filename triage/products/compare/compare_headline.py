@@ -7,7 +7,7 @@ import math
 from triage import dialects
 from triage.ground.phrasing import percent, plural, upper_first
 from triage.ground.units import show
-from triage.products.compare.causes import cause
+from triage.products.compare.causes import cause, over_devices
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
 from triage.products.compare.waterfall import scale
@@ -40,7 +40,7 @@ def sentences(doc: Comparison) -> list[str]:
     why = f", {found}" if (found := cause(doc, verdict(doc))) else ""
     if doc["work"]["unequal"]:
         return [f"{upper_first(text)}." for text in (*_unequal(doc, why), counts)]
-    text = f"{times(frame)}: {change(frame)}{why}"
+    text = f"{times(frame)}{over_devices(doc)}: {change(frame)}{why}"
     if apart := doc["outside"]:
         work, item = apart["workloads"], noun(doc)
         text = f"{item.capitalize()}s {times(work)}: {change(work)}{why}"
@@ -105,8 +105,8 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
     else:
         out.reverse()
     rows = {r["what"]: r for r in doc["timeline"]}
-    if (idle := rows.get("idle")) and (span := rows.get("span")) and idle["ratio"] is not None:
-        before, after = ((idle[x] or 0.0) / (span[x] or 1.0) for x in ("before", "after"))
+    if (idle := rows.get("idle")) and (busy := rows.get("busy")) and idle["ratio"] is not None:
+        before, after = ((idle[x] or 0.0) / ((idle[x] or 0.0) + (busy[x] or 0.0) or 1.0) for x in ("before", "after"))
         if before and abs(after / before - 1) > IDLE:
             out.append(
                 f"idle time {time(idle['before'])} before ({percent(before)}), {time((idle['after'] or 0.0) * scale(doc))} after ({percent(after)})"

@@ -14,6 +14,7 @@ from triage.ground.phrasing import either, lower_first, percent, plural, upper_f
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts, factors
+from triage.products.compare.causes import over_devices
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
@@ -93,6 +94,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched": doc["unmatched"][:shown],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
+        "over": over_devices(doc),
         "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70, _band(doc)),
         "headline": _filled(f"{upper_first(word)}: {headline(doc)}", form) if form == "terminal" else headline(doc),
         "sentences": sentences(doc),

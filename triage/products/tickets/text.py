@@ -8,6 +8,7 @@ from typing import Any
 
 from triage.document.bundle import ById
 from triage.document.entries import FindingEntry, Result, WorkloadEntry
+from triage.document.timeline_summary import only_device, over_devices, timeline
 from triage.document.todo_items import TodoItem
 from triage.ground.errors import TriageError
 from triage.ground.kernel_names import kernel
@@ -98,6 +99,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "state": t.state,
         "was_ns": t.was_ns,
         "total_ns": doc["frame"]["duration_ns"],
+        "over": over_devices(doc["frame"]),
         "chain": c["chain"] if len(c["chain"]) > 1 else [],
         "shares": phrases.shares(c, "other tickets"),
         "places": [_place(w, by_id) for w in c["workloads"][:3]] if c["scope"] != "frame" else [],
@@ -112,7 +114,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
-        "goal": _goal(c, by_id, doc["frame"]["duration_ns"]),
+        "goal": _goal(c, by_id, doc),
         "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
     }
 
@@ -132,11 +134,16 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
     return {"name": _name(w), "saved_ns": w["saved_ns"] if w else None}
 
 
-def _goal(c: TodoItem, by_id: ById, total_ns: float | None) -> dict[str, Any] | None:
-    """Name of the first place, its time and what this ticket's likely saving alone leaves of it, in ns; None where that is little or not known."""
+def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
+    """Name of the first place, its time and what this ticket's likely saving alone leaves of it, in ns; None where that is little or not known.
+
+    Of several devices their span: it falls by what the only one saves, else by what each saves on average.
+    """
     w = by_id.get(c["workloads"][0])
-    own = (w["self_ns"] or w["duration_ns"]) if w else total_ns
+    own = (w["self_ns"] or w["duration_ns"]) if w else doc["frame"]["duration_ns"]
     saved = w["saved_ns"] if w else c["saved_ns"] and c["alone_ns"]
+    if not w and saved and over_devices(doc["frame"]) and (t := timeline(doc["frame"])):
+        own, saved = t["length_ns"], saved if only_device(c, doc) else saved / len(t["devices"])
     if not own or not saved or not MIN_EXPECTED * own <= saved < own:
         return None
     return {"name": kernel(w["name"]) if w else "", "own_ns": own, "left_ns": own - saved}

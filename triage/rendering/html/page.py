@@ -61,6 +61,7 @@ def page(b: Bundle, summary: Summary, brief: bool = False) -> dict[str, object]:
         "operators": operator_table(
             b.view["frame"]["operators"],
             b.view["frame"]["duration_ns"],
+            captures=b.view["captures"],
             most=DEFAULT_OPERATORS if brief else MAX_OPERATORS,
         ),
         "operator_roofline": ""
