@@ -118,6 +118,7 @@ OTHERS = {
     ("80 %", "idle time that a single launch can fill"): "SOL004",
     ("60 %", "avoidable misses, a tenth and half of the formula"): "SOL014",
     ("20 %", "the profiler's statement on math pipes"): "metric pipe.all_low",
+    ("40 %", "idle time of critical priority"): "term priority",
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import SAMPLES
 from triage import api
 from triage.reading.pass_order import movable, role, roles
 from triage.rendering.pass_table import count, pass_table
@@ -141,3 +142,16 @@ def test_nothing_overlaps_what_it_needs() -> None:
     late = [role(n) for n in ("GBuffer", "Foliage", "Water", "Depth of field", "UI")]
     assert movable(late, 3, 1) is None  # it reads what stands between them, and what reads the other is not known
     assert movable([role("GBuffer"), None], 1, 0) is None  # nobody knows what it reads
+
+
+def test_a_pass_names_every_cause_within_it() -> None:
+    found = api.diagnose(SAMPLES / "gpu-trace" / "demo_frame").to_dict()
+    titles = {i["cause"]: i["title"] for i in found["todo"]}
+    for p in found["passes"]:
+        inside = [w for w in found["workloads"] if w["path"][1:2] == [p["name"]] or w["name"] == p["name"]]
+        causes = {w["chain"][0] for w in inside if w["chain"] and w["saved_ns"]}
+        named = (p["title"] or "").lower()
+        assert all(titles[cause].lower() in named for cause in causes), p["name"]
+        assert bool(p["saved_ns"]) == bool(causes)
+    layers = next(p for p in found["passes"] if p["name"] == "Transparency")
+    assert layers["title"].startswith("Overdraw, ROP-bound")

@@ -19,6 +19,7 @@ from triage.diagnosis.diagnosis_result import Item
 from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex, CauseTable, Row
 from triage.diagnosis.todo import _left_by
 from triage.document.todo_items import item_title
+from triage.ground import glossary, limiters
 from triage.ground.limiters import LEVELS, level
 from triage.ground.units import show
 from triage.rulebook import packs
@@ -118,6 +119,14 @@ def test_levels_come_from_one_table(share: float | None, confidence: str, want: 
     assert want in LEVELS
     # what may save nothing is never critical
     assert level(share, confidence, sure=False) == ("high" if want == "critical" else want)
+
+
+def test_the_glossary_prints_the_rule_of_priorities() -> None:
+    of_work, of_idle = glossary.TERMS["priority"].meaning.split("Of idle time")
+    for printed, table in ((of_work, limiters._LEVELS), (of_idle, limiters._LEVELS_OF_IDLE)):
+        stated = re.findall(r"(\w+) from (two thirds|a tenth|\d+ %)", printed)
+        words = {2 / 3: "two thirds", 0.1: "a tenth"}
+        assert stated == [(word, words.get(least, f"{100 * least:.0f} %")) for word, least, _ in table if least]
 
 
 @cache

@@ -93,6 +93,15 @@ def test_measured_causes_are_fixes_and_weak_ones_suspects(tmp_path: Path) -> Non
     assert result["todo"][0]["confidence"] == "low"
 
 
+@pytest.mark.parametrize("sample", ["gpu-trace/demo_frame", "generic/frame_handmade.csv"])
+def test_what_an_item_saves_is_not_at_its_limit(sample: str) -> None:
+    result = diagnose(SAMPLES / sample)
+    fused = next(i for i in result["todo"] if i["cause"] == "mergeable-passes")
+    saved = [w for w in result["workloads"] if w["chain"] and w["saved_ns"]]
+    assert fused["cause"] in {w["chain"][0] for w in saved}
+    assert {w["verdict_class"] for w in saved} <= {"fix", "suspect"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", ["gpu-trace/demo_frame", "ncu-rep/transpose.ncu-rep", "presentmon"])
 def test_times_of_the_verdicts_add_up(sample: str) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import triage
 from tests.conftest import ROOT, generic, run
+from triage.capture.trace_nouns import way_of
 from triage.derive.vendor import vendor_of
 from triage.diagnosis.outcomes import Outcomes
 from triage.ground.errors import RuleError
@@ -309,3 +310,30 @@ def test_one_counter_of_a_stranger_does_not_change_the_vendor(
 ) -> None:
     row = {"name": "Frame/Tile reduce", "kind": "compute", "gpu.time": 1.0, "sm.throughput": 30, "l2.throughput": 20}
     assert vendor_of(triage.read(generic(tmp_path / "f.csv", [row | counters]))) == vendor
+
+
+def advice_of(path: Path, rule: str) -> dict[str, list[str]]:
+    """Advice of each workload that a rule fired on."""
+    found = triage.diagnose(str(path)).bundle.document["findings"]
+    names = {w["id"]: w["name"] for w in triage.diagnose(str(path)).bundle.document["workloads"]}
+    return {names.get(f["workload"], "frame"): f["advice"] for f in found if f["rule"] == rule}
+
+
+def test_advice_follows_the_shader_and_the_way_of_the_copies() -> None:
+    samples = ROOT / "sample_captures"
+    registers = advice_of(samples / "gpu-trace/demo_frame", "GFX012")
+    smaller = {name for name, lines in registers.items() if any("smaller groups" in line for line in lines)}
+    assert {"Coarse AO", "Inject"} <= smaller and not {"Trace", "Glass", "Static Meshes"} & smaller
+    copies = advice_of(samples / "gpu-trace/demo_frame", "GFX020")
+    assert not any("Upload" in line for line in copies["Copy to System Memory"])
+    assert any("read back" in line for line in copies["Copy to System Memory"])
+    back = " ".join(advice_of(samples / "pytorch-trace/unitrace.4711.json", "FRM033")["frame"])
+    assert "Read back less" in back and "weights" not in back
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [("[CUDA memcpy Host-to-Device]", 0), ("zeCommandListAppendMemoryCopy(D2M)[64]", 1), ("[CUDA memcpy DtoD]", 2), ("sum2d_kernel", 3), ("head_to_dim", 3)],
+)  # fmt: skip
+def test_names_tell_the_way_of_a_copy(name: str, way: int) -> None:
+    assert way_of(name) == way

@@ -27,8 +27,10 @@ LANES = ("kernels", "to-device", "from-device", "copies")  # what a strip shows 
 # Classes of a gap, in the order in which they claim an instant. A call of the runtime is one of CALLS.
 GAPS = ("profiler", "load", "sync", "memcpy", "alloc", "launch", "api", "host", "queued", "unknown")
 PROFILER, LOAD, SYNC, MEMCPY, ALLOC, LAUNCH, API, HOST, QUEUED, UNKNOWN = range(len(GAPS))
+# [CUDA memcpy HtoD], [CUDA memcpy Host-to-Device], zeCommandListAppendMemoryCopy(M2D), Copy to System Memory
 _WAY_RE = re.compile(
-    r"(HtoD|HostToDevice|HOST_TO_DEVICE)|(DtoH|DeviceToHost|DEVICE_TO_HOST)|(DtoD|DeviceToDevice|DEVICE_TO_DEVICE)"
+    r"(HtoD|\(M2D\)|(?i:(?<![a-z])h2d|host[-_ ]?to[-_ ]?d|\bupload))|(DtoH|\(D2M\)|(?i:(?<![a-z])d2h|device[-_ ]?to[-_ ]?h|\bread ?back|to system memory))"
+    r"|(DtoD|(?i:(?<![a-z])d2d|device[-_ ]?to[-_ ]?device))"
 )
 
 

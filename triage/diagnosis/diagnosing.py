@@ -141,8 +141,10 @@ class Diagnoser:
         between = ~capture.leaf & (time < OWN_SHARE * np.nan_to_num(capture.duration_ns)) & (leaders.cause < 0)
         limiter[between], verdict[between & (verdict == AT_LIMIT)] = code("unknown"), NOT_DIAGNOSED
         for w in [w for w, one in wholes.items() if w >= 0 and one.root >= 0 and leaders.cause[w] < 0]:
-            suspect = self.cause_index.is_suspect[wholes[w].causes.rows[wholes[w].root].rule[0]]
-            verdict[w] = SUSPECT if suspect else FIX
+            verdict[w] = self._to_fix(wholes[w].causes, wholes[w].root)
+        spans = self._spans(capture, whole)
+        for cause, mine in spans.items():
+            verdict[mine & np.isin(verdict, (NOT_DIAGNOSED, AT_LIMIT))] = self._to_fix(whole, cause)
         firings, rules = ledger.firings(), frozenset(ledger.counts)
         return Part(
             capture,
@@ -158,8 +160,11 @@ class Diagnoser:
             known,
             rules,
             claims,
-            self._spans(capture, whole),
+            spans,
         )
+
+    def _to_fix(self, causes: CauseTable, cause: int) -> int:
+        return SUSPECT if self.cause_index.is_suspect[causes.rows[cause].rule[0]] else FIX
 
     def _spans(self, capture: Capture, whole: CauseTable) -> dict[int, Masks]:
         """Cause of the whole capture that rests on passes in a row -> these passes."""

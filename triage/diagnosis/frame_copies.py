@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from triage.capture.arrays import Facts
 from triage.capture.capture import Capture
-
-# [CUDA memcpy HtoD], [CUDA memcpy Host-to-Device], zeCommandListAppendMemoryCopy(M2D): from or to the host
-_BUS = re.compile(r"h(ost)?-?(to|2)-?d|d(evice)?-?(to|2)-?h|m2d|d2m", re.I)
+from triage.capture.trace_nouns import FROM_DEVICE, TO_DEVICE, way_of
 
 
 def facts(capture: Capture, total: float) -> Facts:
@@ -25,4 +21,4 @@ def facts(capture: Capture, total: float) -> Facts:
 def bus_rows(capture: Capture) -> list[int]:
     """Copies from or to the host, by their names."""
     copies = [] if capture.copying is None else np.flatnonzero(capture.copying).tolist()
-    return [i for i in copies if _BUS.search(str(capture.names[i]))]
+    return [i for i in copies if way_of(str(capture.names[i])) in (TO_DEVICE, FROM_DEVICE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from triage.capture.arrays import Floats, Indices, Masks, distinct
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture, Pass
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
@@ -15,6 +15,7 @@ from triage.document.bundle import MAX_PASSES
 from triage.document.entries import PassEntry
 from triage.document.numbers import number
 from triage.ground.limiters import CLASSES
+from triage.ground.phrasing import lower_first
 from triage.ground.pixel_formats import pixel_bytes
 from triage.ground.terminology import localize
 from triage.reading.pass_tree import CALL
@@ -47,14 +48,17 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
     # one range after the other without markers around them are no passes of their own
     if len(found) < 2:
         return []
-    columns = _Columns.read(part.capture)
+    columns = _Columns.read(part)
     book = accounts(part.capture, found, View(part.capture))
     longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MAX_PASSES]
     return [_entry(d, part, found[i], columns, book[i]) for i in sorted(longest)]
 
 
 class _Columns(Struct, frozen=True):
-    """Metrics over all workloads of a capture; NaN where missing. counts: of COUNTS. target: pixels; depth: bytes per pixel."""
+    """Metrics over all workloads of a capture; NaN where missing. counts: of COUNTS. target: pixels; depth: bytes per pixel.
+
+    cause: the one that a workload's time counts for, -1 for none; saved: by its fix, in ns.
+    """
 
     counts: dict[str, Floats]
     target: Floats
@@ -63,18 +67,28 @@ class _Columns(Struct, frozen=True):
     drawn: Floats
     own: Floats
     leaf: Masks
+    cause: Causes
+    saved: Floats
 
     @classmethod
-    def read(cls, capture: Capture) -> _Columns:
-        view = View(capture)
+    def read(cls, part: Part) -> _Columns:
+        capture, view = part.capture, View(part.capture)
+        own, cause = np.nan_to_num(capture.self_ns), part.leaders.cause.copy()
+        saved = part.leaders.likely * own
+        for span, mine in part.spans.items():  # what neighbours save together, each by its time
+            share = float(part.whole.rows[span].likely[0]) * capture.frame_ns / own[mine].sum()
+            saved[mine & (cause < 0)] = share * own[mine & (cause < 0)]
+            cause[mine & (cause < 0)] = span
         return cls(
             {name: _counted(view, metric) for name, metric in COUNTS.items()},
             column(view, "target.pixels"),
             column(view, "target.pixel_bytes"),
             column(view, "prims.drawn"),
             column(view, "pixels.drawn"),
-            np.nan_to_num(capture.self_ns),
+            own,
             capture.leaf,
+            cause,
+            saved,
         )
 
 
@@ -94,14 +108,18 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
     area = size or pixels or counts["compute_invocations"] or None
     read, written = counts["read_bytes"], counts["written_bytes"]
     moved = None if read is None or written is None else read + written
-    saved = part.leaders.likely[rows] * own[rows]
-    lead, total, won = _lead(part.leaders.cause[rows], saved), c.frame_ns, float(saved.sum())
-    more = len(distinct(part.leaders.cause[rows][saved > 0])) - 1
+    causes, total, won = (
+        _leading(columns.cause[rows], columns.saved[rows]),
+        c.frame_ns,
+        float(columns.saved[rows].sum()),
+    )
     root = -1 if p.rest else part.placed(p.marker)
-    if root >= 0:  # a cause of the pass itself, where it saves more than those of its ranges
+    if root >= 0:  # a cause of the pass itself, of whose saving those of its ranges are a part
         whole = float(part.wholes[p.marker].causes.rows[root].likely[0]) * total
-        lead, won, more = (root, whole, 0) if whole >= won else (lead, won, more)
-    cause = d.cause_index.names[lead] if lead >= 0 else None
+        others = [k for k in causes if k != root]
+        causes, won = ([root, *others], whole) if whole >= won else ([*others, root], won)
+    names = [d.cause_index.names[k] for k in causes]
+    titles = [localize(d.book.cause(name).title) for name in names]
     return {
         "capture": c.input.path,
         "name": p.levels[-1] if p.levels else "",
@@ -131,8 +149,8 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "layers_passed": _known(account.passed, 4),
         "thrown_away": _known(account.thrown, 4),
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
-        "cause": cause,
-        "title": localize(d.book.cause(cause).title) + f" + {more} more" * (more > 0) if cause else None,
+        "cause": names[0] if names else None,
+        "title": ", ".join([*titles[:1], *map(lower_first, titles[1:])]) or None,
         "saved_ns": number(won, 1),
     }
 
@@ -201,9 +219,10 @@ def _least_bytes(p: Pass, columns: _Columns, stated: float | None) -> float | No
     return next((found for level in reversed(p.levels) if (found := pixel_bytes(level)) is not None), None)
 
 
-def _lead(cause: Causes, saved: Floats) -> int:
+def _leading(cause: Causes, saved: Floats) -> list[int]:
+    """Causes that save time, the largest first; the first of all where none does."""
     some = cause >= 0
     if not some.any():
-        return -1
+        return []
     sums = np.bincount(cause[some], weights=saved[some])
-    return int(sums.argmax()) if sums.max() > 0 else int(cause[some][0])
+    return sorted(np.flatnonzero(sums > 0).tolist(), key=lambda k: -sums[k]) or [int(cause[some][0])]

@@ -26,12 +26,12 @@ from triage.findings.locations import locations
 from triage.findings.origins import Origins
 from triage.findings.text_fields import NOT_MEASURED, sentence
 from triage.findings.wait_evidence import evidence
+from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of
 from triage.ground.limiters import CLASSES, less_sure, level
 from triage.ground.terminology import localize, names_of, speaking
 from triage.inference.evaluate import Lookup
 from triage.inference.rule_context import gpu_facts
-from triage.reading.pass_order import layer
 from triage.rulebook.applies import LANGUAGES, may_hold, suits
 from triage.rulebook.rule import Advice, Cite, Rule, reads
 
@@ -109,7 +109,7 @@ class _Maker:
             rows = np.arange(len(capture)) if part.few else np.array(sorted({w for w, _ in wanted}), dtype=np.int64)
             self.place, self.view = {w: i for i, w in enumerate(rows.tolist())}, part.look(rows)
         self.origins = Origins(capture, self.view)
-        self.here = gpu_facts(self.view)
+        self.here = gpu_facts(part.view)
         self.lookups: dict[int, Lookup] = {}
         for index in {r for _, r in wanted}:
             rule = d.book.rules[index]
@@ -214,11 +214,9 @@ class _Maker:
         ]
 
     def _here(self, workload: int) -> Mapping[str, str]:
-        """Facts that choose advice: those of the capture, how this pass draws, and what this kernel was written in."""
-        capture = self.part.capture
-        drawing = "" if workload < 0 else layer(str(capture.paths[workload]), str(capture.names[workload]))
-        language = "" if workload < 0 else language_of(str(capture.names[workload]))
-        return {**self.here, **({"layer": drawing} if drawing else {}), **({"api": language} if language else {})}
+        """Facts that choose advice: those of the capture, and of this workload."""
+        language = "" if workload < 0 else language_of(str(self.part.capture.names[workload]))
+        return self.here | own_facts(self.part.capture, workload, language)
 
     def _gain(self, rule: Rule, f: Firings, k: int, needed: bool) -> GainEntry | None:
         likely = float(f.likely[k])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,11 +21,12 @@ from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.findings.language_advice import can_express, language_advice
 from triage.findings.owner_advice import owner_advice
+from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of, owner_of
 from triage.ground.limiters import level
 from triage.ground.terminology import localize
 from triage.inference.rule_context import gpu_facts
-from triage.rulebook.applies import holds
+from triage.rulebook.applies import fits, holds
 from triage.rulebook.cause import Cause
 
 MAX_BEFORE = 2  # items named that come before another
@@ -83,7 +84,9 @@ def _entry(
     elif language:
         theirs = [] if owner is not None and owner.owner == "own" else own or language_advice(language, "")
     rest = [] if own else language_advice(language, "")
-    advice = theirs or distinct((*own, *f["advice"], *general(cause, view, language), *rest))
+    advice = theirs or distinct(
+        (*own, *f["advice"], *general(cause, view, own_facts(view.capture, w, language)), *rest)
+    )
     mine = set(item.workloads)
     return {
         "rank": rank,
@@ -151,11 +154,11 @@ def in_words_of(language: str, cause: Cause, view: View) -> list[str]:
     return found or language_advice(language, cause.id)
 
 
-def general(cause: Cause, view: View, language: str = "") -> list[str]:
-    """Advice of a cause for the GPU and API of the capture, or the language of a kernel; general advice first."""
-    facts = gpu_facts(view) | ({"api": language} if language else {})
+def general(cause: Cause, view: View, own: Mapping[str, str]) -> list[str]:
+    """Advice of a cause for the GPU and API of the capture, and for one workload; general advice first. own: facts of it."""
+    facts, language = {**gpu_facts(view), **own}, own.get("api", "")
     return [
         localize(a.text)
         for a in cause.advice
-        if holds(a.where, facts) and ("api" in a.where or can_express(language, a.text))
+        if fits(a.where, facts) and ("api" in a.where or can_express(language, a.text))
     ]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from triage.capture.capture import Capture
+from triage.capture.trace_nouns import FROM_DEVICE, TO_DEVICE, way_of
 from triage.derive import View
 from triage.derive.api_kind import api_known
 from triage.derive.vendor import drawn, of_a_frame, tiler_of, vendor_of
+
+WAYS = {TO_DEVICE: "up", FROM_DEVICE: "down"}
 
 
 def setting(view: View) -> dict[str, str]:
@@ -56,4 +59,8 @@ def _gpu_facts(view: View) -> dict[str, str]:
         out.setdefault("vendor", vendor)
     if view.capture.device is not None and view.capture.device.host_link:
         out["link"] = view.capture.device.host_link
+    copying = view.capture.copying
+    ways = {WAYS.get(way_of(str(name)), "") for name in (() if copying is None else view.capture.names[copying])} - {""}
+    if len(ways) == 1:
+        out["copied"] = ways.pop()
     return out

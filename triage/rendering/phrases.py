@@ -13,6 +13,7 @@ from triage.document.limit_readings import LimitReading
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
+from triage.ground.kernel_names import kernel
 from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, upper_first, with_copies
 from triage.ground.terminology import localize, voice
@@ -145,15 +146,15 @@ def where(c: TodoItem, most: int = 3, long: int = 40) -> list[str]:
 
 
 def to_explain(s: Summary) -> str:
-    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by name if short, else by id."""
+    """`Details: triage explain Particles --on FILE. `: the first item's longest marker, by a name that the report shows, else by id."""
     if not s["first"]:
         return ""
     c = s["first"][0]
     word, name = str(c["workloads"][0]).rpartition(":")[2], str(c["names"][0])
     if word == "frame":
-        word = str(c["rule"])
-    elif re.fullmatch(r"[A-Za-z][\w ]{2,30}", name):
-        word = shlex.quote(name)
+        word = c["cause"]
+    elif (shown := re.split("[<(]", kernel(name))[0]) in name and re.fullmatch(r"[A-Za-z][\w ]{2,60}", shown):
+        word = shlex.quote(shown)
     return f"Details: triage explain {word} --on FILE. "
 
 
@@ -269,12 +270,12 @@ def cell(o: SourceEntry, most: int = 2) -> str:
     found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
     cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
     origin = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
-    return f"{excerpt(spoken(o['formula']), 80 if cells else MAX_DETAIL_CHARS)}{origin}"
+    return f"{excerpt(spoken(o['formula']), MAX_DETAIL_CHARS)}{origin}"
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
     """One cell with its place; of a row or column that stands `before` already, what differs alone."""
-    column = short(o["column"], 70)
+    column = excerpt(o["column"], MAX_DETAIL_CHARS)  # in full: it is looked up
     if any((b["file"], b["line"]) == (o["file"], o["line"]) for b in before):
         return f"“{short(o['text'], 40)}” ({'metric' if 'record' in o else 'column'} {column})"
     if any((b["file"], b["column"]) == (o["file"], o["column"]) for b in before):
@@ -285,7 +286,7 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 _NOT_ZERO = re.compile("[^0., ]")
 MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
-MAX_DETAIL_CHARS = 300  # of a source without cells
+MAX_DETAIL_CHARS = 300  # of a formula, or the name of a column
 
 
 def origin_of(e: EvidenceEntry) -> str:

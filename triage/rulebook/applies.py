@@ -11,6 +11,9 @@ FACTS = {
     "vendor": ("nvidia", "amd", "intel", "apple", "arm", "qualcomm"),
     # of a pass, by its name: advice is chosen by it for the pass at hand, rules never are
     "layer": ("opaque", "blended"),
+    # of one workload, and which way the copies go: advice is chosen by them too, rules never are
+    "stage": ("draw", "dispatch"),
+    "copied": ("up", "down"),
     # what ran the program: advice is chosen by it, rules never are
     "framework": ("pytorch", "xla", "vllm", "sglang"),
     # triton to cupy: what a kernel was written in, by its name or its source lines; rules never are chosen by it
@@ -19,6 +22,7 @@ FACTS = {
     ),
 }
 SINCE = "since"  # first architecture that has it: sm_80, gfx90a
+OF_ONE = ("stage", "copied")
 KEYS = (*FACTS, SINCE)
 Applies = Mapping[str, tuple[str, ...]]
 # where a sample of a language can be compiled: HIP takes CUDA's kernels as they are, no other API does. A language that
@@ -70,6 +74,11 @@ def holds(applies: Applies, here: Mapping[str, str]) -> bool:
     """True where the capture has every fact of `applies`, as stated."""
     stated = {*here, SINCE} if "arch" in here else set(here)
     return stated >= set(applies) and may_hold(applies, here)
+
+
+def fits(advice: Applies, here: Mapping[str, str]) -> bool:
+    """True where a cause's advice holds; what is a fact of one workload may be unknown."""
+    return may_hold(advice, here) and holds({fact: advice[fact] for fact in advice if fact not in OF_ONE}, here)
 
 
 def reaches(arch: str, since: str) -> bool:
