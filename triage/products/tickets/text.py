@@ -113,7 +113,10 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
         "goal": _goal(c, by_id, doc["frame"]["duration_ns"]),
-        "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
+        "saves_ns": None if c["saved_ns"] is None else c["saved_ns"] * _alone(c),
+        "spread": phrases.range_(*(x and x * _alone(c) for x in (c["low_ns"], c["bound_ns"])))
+        if c["saved_ns"] is not None
+        else "",
     }
 
 
@@ -132,11 +135,16 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
     return {"name": _name(w), "saved_ns": w["saved_ns"] if w else None}
 
 
+def _alone(c: TodoItem) -> float:
+    """What a ticket saves on its own, as it is measured once done, over what it adds to the others."""
+    return c["alone_ns"] / c["saved_ns"] if c["saved_ns"] and c["alone_ns"] else 1.0
+
+
 def _goal(c: TodoItem, by_id: ById, total_ns: float | None) -> dict[str, Any] | None:
     """Name of the first place, its time and what this ticket's likely saving alone leaves of it, in ns; None where that is little or not known."""
     w = by_id.get(c["workloads"][0])
     own = (w["self_ns"] or w["duration_ns"]) if w else total_ns
-    saved = w["saved_ns"] if w else c["saved_ns"] and c["alone_ns"]
+    saved = ((w or c)["saved_ns"] or 0.0) * _alone(c)
     if not own or not saved or not MIN_EXPECTED * own <= saved < own:
         return None
     return {"name": kernel(w["name"]) if w else "", "own_ns": own, "left_ns": own - saved}
