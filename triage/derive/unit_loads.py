@@ -102,17 +102,9 @@ def _implied_fill(
     return np.where(leads, l1, np.nan)
 
 
-def _useful(
-    moved: Values,
-    loads: Values,
-    stores: Values,
-    waste: Values,
-    load_waste: Values,
-    store_waste: Values,
-    read: Values,
-    written: Values,
-) -> Values:
+def _useful(*counts: Values) -> Values:
     """A fix of the stores removes nothing that was read, nor one of the loads anything that was written."""
+    moved, loads, stores, waste, load_waste, store_waste, read, written = counts
     both = (loads + stores) * 32 * (1 - waste)
     beside_loads, beside_stores = loads * 32 * (1 - load_waste) + written, read + stores * 32 * (1 - store_waste)
     return np.clip(over(first(both, beside_stores, beside_loads), moved), 0.0, 1.0)

@@ -83,6 +83,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     by_id = ById(doc["workloads"])
     budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
     worst = c["workloads"][0]
+    saves, low, bound = (ns and ns * _alone(c) for ns in (c["saved_ns"], c["low_ns"], c["bound_ns"]))
     shown = _rows(evidence, by_id, doc["frame"]["duration_ns"], rows)
     return {
         "c": c,
@@ -113,10 +114,8 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
         "goal": _goal(c, by_id, doc["frame"]["duration_ns"]),
-        "saves_ns": None if c["saved_ns"] is None else c["saved_ns"] * _alone(c),
-        "spread": phrases.range_(*(x and x * _alone(c) for x in (c["low_ns"], c["bound_ns"])))
-        if c["saved_ns"] is not None
-        else "",
+        "saves_ns": saves,
+        "spread": phrases.range_(low, bound) if saves is not None else "",
     }
 
 
