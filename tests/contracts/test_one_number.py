@@ -227,19 +227,17 @@ def products(path: str, full: bool) -> Iterator[str]:
         if c["saved_ns"] and f"{phrases.time(c['saved_ns'])} of " not in text:
             yield f"ticket: {c['cause']} saves something else"
         yield from (f"ticket: {m} was not filled" for m in PLACEHOLDER.findall(text) if m not in MACROS)
-    answer = Answers(b).diagnose(path, count=20)
+    answer = Answers([ROOT], b=b).diagnose(path, count=20)
     if [(i["title"], i["saved_ns"]) for i in answer["todo"]] != [
         (c["title"], c["saved_ns"]) for c in s["causes"][: len(answer["todo"])]
     ] or answer["headline"] != s["headline"]:
         yield "mcp: another list"
 
 
-class Answers(Tools):
+class Answers(Tools, kw_only=True):
     """The MCP server's tools over a result that is there."""
 
-    def __init__(self, b: Bundle) -> None:
-        super().__init__([ROOT])
-        self.b = b
+    b: Bundle
 
     def _diagnosed(self, path: str, device: str, marker: str) -> Any:
         return self.b

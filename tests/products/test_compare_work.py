@@ -12,9 +12,11 @@ from benchmarks import kinds_of_change as simulated
 from tests.conftest import SAMPLES, diagnosis, doctor
 from triage.capture.trace_nouns import KERNEL
 from triage.products.compare import compare_headline
-from triage.products.compare.compare_report import render
+from triage.products.compare.compare_report import prediction, render
+from triage.products.compare.compare_result import row
 from triage.products.compare.comparing import compare
 from triage.products.compare.iterations import iterations
+from triage.products.compare.predictions import UNTRIED
 from triage.products.compare.verdict import signed, spread
 from triage.products.compare.waterfall import labels, steps
 
@@ -133,10 +135,19 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
     assert "From before to after" in render(doc, "markdown") and "4 more" in render(doc, "terminal")
 
 
+def test_medians_of_several_runs_leave_no_time_outside(tmp_path: Path) -> None:
+    runs = [
+        table(tmp_path / f"{i}.csv", [("a", 1, a), ("b", 1, b)])
+        for i, (a, b) in enumerate([(1, 3), (3, 1), (2.5, 2.5)])
+    ]
+    text = render(compare(diagnosis(runs[0]), diagnosis(*runs)), "terminal")
+    assert "difference of medians" in text and "outside" not in text
+
+
 def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
     doc = compare(diagnosis(TRACE), diagnosis(TRACE))
     kernels = {"what": "kernels", "unit": "count", "before": 100.0, "after": 80.0, "ratio": 0.8}
-    loop = {"unit": "step", "kernels": 0, "device": "", "judged": doc["frame"], "outliers": []}
+    loop = {"unit": "sequence", "kernels": 10, "device": "", "judged": doc["frame"], "outliers": []}
     work = {**doc["work"], "rows": [kernels], "what": "kernels", "ratio": 0.8, "unequal": True, "per_iteration": loop}
     less = {**doc, "work": work}
     longest = max(p["own_ns"][1] or 0.0 for p in doc["pairs"])
@@ -144,14 +155,52 @@ def test_a_waterfall_of_a_loop_is_of_equal_work() -> None:
     assert found[0]["adds_ns"] == pytest.approx(longest / 0.8 - longest)
     assert found[-1]["sum_ns"] == pytest.approx((doc["frame"]["after_ns"] or 0.0) / 0.8)
     assert "From before to after, scaled to 100 kernels" in render(less, "terminal")  # type: ignore[arg-type]
+    marked = {"what": "steps", "unit": "count", "before": 4.0, "after": 2.0, "ratio": 0.5}
+    for count, by in ((marked, 0.5), ({**marked, "after": 4.0, "ratio": 1.0}, 1.0)):  # of marked steps, by their number
+        work |= {"rows": [count, kernels], "per_iteration": {**loop, "unit": "step", "kernels": 0}}
+        found = steps({**doc, "work": work}, "idle")  # type: ignore[arg-type]
+        assert not found or found[-1]["sum_ns"] == pytest.approx((doc["frame"]["after_ns"] or 0.0) / by)
+
+
+def test_a_step_is_compared_with_a_step_however_many_kernels_it_launches() -> None:
+    pair = [SAMPLES / "ground_truth" / "traces" / f"optimizer_loop_{s}.pt.trace.json.gz" for s in ("slow", "fixed")]
+    doc = compare(*map(diagnosis, pair))
+    assert doc["work"]["unequal"] and doc["work"]["rows"][0] == row("steps", "count", 1, 1)
+    first, kernels, *_ = compare_headline.sentences(doc)
+    assert first.startswith("65.5 ms before, 39.1 ms after per step: time \u221240.3 %, idle time 93 % of the change")
+    assert kernels == "Kernels: 2,308 before, 780 after." and compare_headline.verdict(doc) == "faster"
+    assert "less work" not in render(doc, "terminal") and "scaled to" not in render(doc, "terminal")
 
 
 def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
     pair = [SAMPLES / "compare" / f"table1_{side}.csv" for side in ("before", "after")]
-    text = render(compare(diagnosis(pair[0]), diagnosis(pair[1])), "terminal")
-    assert "measured +621.4 %: regression" in text
+    doc = compare(diagnosis(pair[0]), diagnosis(pair[1]))
+    text, (slower,) = render(doc, "terminal"), doc["pairs"]
+    assert "mostly more instructions" in text and "was predicted" not in text
+    assert prediction(slower, doc["rules"]) == ""  # more instructions are no fix of idle SMs
+    slower["remarks"] = []
+    assert prediction(slower, doc["rules"]).endswith("measured +621.4 %: regression")
+    assert slower["predicted"]
+    slower["predicted"]["doubt"] = UNTRIED
+    assert prediction(slower, doc["rules"]).endswith("not tested: the finding is still present")
     assert not re.search(r"\bfixed\b|\(better\)", text)
     assert "no longer found" in text
+
+
+def test_a_finding_that_another_limit_hides_is_not_fixed() -> None:
+    pair = [SAMPLES / "compare" / f"table3_v2_{side}.csv" for side in ("before", "after")]
+    text = render(compare(*map(diagnosis, pair)), "terminal")
+    assert re.search(r"Stall: long scoreboard +71.2 % -> 64.7 %", text)
+    assert "no longer found:\n    SOL008" in text and "fixed" not in text
+
+
+def test_counters_are_cut_where_their_names_differ(tmp_path: Path) -> None:
+    head = "name,kind,gpu.time [ms],stall_samples.mio_throttle,stall_samples.math_pipe_throttle"
+    sides = [tmp_path / "b.csv", tmp_path / "a.csv"]
+    for path, values in zip(sides, ("k,compute,1,8,13", "k,compute,2,20,233"), strict=True):
+        path.write_text(f"{head}\n{values}\n")
+    text = render(compare(*map(diagnosis, sides)), "terminal")
+    assert re.search(r"mio throttle +8 -> 20 ", text) and re.search(r"math pipe throttle +13 -> 233 ", text)
 
 
 def test_no_percentage_above_999() -> None:

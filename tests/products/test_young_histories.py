@@ -11,6 +11,9 @@ import pytest
 from benchmarks import history_young as young
 from triage.products.history import history_chart, history_report
 from triage.products.history.gate import judge, line
+from triage.products.history.trend import FRAME
+from triage.products.history.trend_series import _line
+from triage.products.noise import FLOOR
 
 
 def test_no_step_above_the_printed_change_passes_and_noise_alone_does() -> None:
@@ -59,7 +62,23 @@ def test_no_percentage_above_999_and_no_cause_that_did_not_move() -> None:
     moved = {**doc["slower"][0], "cause": "x", "was": "x", "title": "Registers"}
     text = history_report.gate({**doc, "slower": [moved]}, "markdown")  # type: ignore[list-item]
     assert "| unchanged |" in text
-    assert line(moved).endswith("Top cause unchanged")  # type: ignore[arg-type]
+    assert line(moved, {("Frame", "0"): []}).endswith("Top cause unchanged")  # type: ignore[arg-type]
+
+
+def test_a_step_is_reported_with_what_became_of_it() -> None:
+    halved = trend([[7e5], [7e5], [5.05e6], [4.25e6], [3.44e6]])
+    doc = judge(halved, "before")
+    assert "still slower since 002: Frame / 0 4.91x" in history_report.verdict(doc)
+    assert any("6.62x the time" in f and "4.91x the time now" in f for f in doc["failed"])
+    shown = history_report.trend(_line(halved, "frame", FRAME, halved.times[:, -1:], FRAME, FLOOR), "terminal")
+    words = " ".join(shown.split())
+    assert "Against 003: \u221219.1 %. Latest lasting change of level: \u221225.7 % (faster) at 004 or 003." in words
+    assert "level 4.650 ms -> 3.440 ms" in words
+    fixed = trend([[6e6] * 3, [5.99e6] * 3, [6.3e6] * 3, [6.29e6] * 3, [6e6] * 3, [6.22e6] * 3], 3)
+    doc = judge(fixed, "before")
+    assert "still slower" not in history_report.verdict(doc)
+    assert "Frame / 0 +5.0 % at 002, undone in 004" in history_report.verdict(doc)
+    assert any("002: Frame / 0 5.0 % slower" in f and "undone in 004" in f for f in doc["failed"])
 
 
 def test_markers_without_a_baseline_are_named() -> None:

@@ -42,3 +42,11 @@ def test_the_unit_of_the_header_stands(tmp_path: Path) -> None:
 def test_the_rule_of_a_markdown_table_is_no_row() -> None:
     table = read("| Kernel | Time | Count |\n|:---|---:|---|\n| `a` | 1.5 ms | 3 |\n| b | 2.5 ms | 4 |\n")
     assert [n.strip() for n in table.names] == ["a", "b"] and values(table)["gpu.time"] == pytest.approx([1.5e6, 2.5e6])
+
+
+def test_a_unit_may_follow_a_comma_as_intel_writes_it(tmp_path: Path) -> None:
+    head = '"GPU Time, ns","XVE Stall, %","ICache Hit, events","ICache Miss, events","Pixels, last"'
+    facts = api.read(
+        _table(tmp_path, f"Name,{head}\nProps,1920000,66,700000,300000,5\nSky,80000,20,900000,1000,6\n")
+    ).facts
+    assert [facts[m][0] for m in ("gpu.time", "eu.stall", "icache.hits")] == pytest.approx([1.92e6, 0.66, 7e5])

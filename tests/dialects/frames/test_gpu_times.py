@@ -175,6 +175,10 @@ def test_times_of_streamline_may_have_a_unit_and_lengths() -> None:
     head = "Time (ms),Duration (ms),Pass,Mali Core Unit Utilization:Texture unit,Mali Fragment:Fragment overdraw,Mali Primitive Culling:Input primitives"
     table = read(f"{head}\n0,4,Opaque,50,1.2,9000\n4,3,Smoke,30,7.7,100\n")
     assert table.columns["gpu.time"].values.tolist() == pytest.approx([4e6, 3e6])
+    begun = "Annotation,Start (s),Duration (ms),Mali Overdraw:Fragments/pixel,Mali ZS Unit Test Rate:Late ZS kill rate,Mali Texture Unit CPI:Filtering CPI,Mali External Bus Stall Rate:Read stall rate"
+    short = read(f"{begun}\nFoliage,3.25,4,3.5,53,2.4,9\n")
+    values = {m: c.values[0] for m, c in short.columns.items()}
+    assert values == pytest.approx({"gpu.time": 4e6, "pixels.overdraw": 3.5, "postz.quads_killed": 0.53, "texture_filter.cycles": 2.4, "vram.stalled": 0.09})  # fmt: skip
     other = "Time,Mali Job Slots:Slot 0,Mali Job Slots:Slot 1,Mali Job Slots:Slot 2"
     assert "without a series" in refusal(f"{other}\n0,1,2,3\n1,1,2,3\n")
 

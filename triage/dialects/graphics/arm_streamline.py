@@ -21,24 +21,22 @@ TELLS = {"work": "graphics", "vendor": "arm"}
 TITLE = "Arm Streamline timeline table, one row per region or pass"
 CAPTURE = """\
 Mark passes with `ANNOTATE_CHANNEL_COLOR(...)` of streamline_annotate.h, capture with a Mali template, then in the Timeline view export the
-charts as CSV. Columns are `Chart:Series` over `Time`; a column `Region` (or `Annotation`, `Pass`) says which pass each line belongs to.
+charts as CSV. Columns are `Chart:Series` over `Time` or `Start`; a column `Region` (or `Annotation`, `Pass`) says which pass each line belongs to.
 """
 MIN_SERIES = 3  # columns of charts of a Mali GPU that tell the table
 _SERIES_RE = re.compile(r"^\s*((?:Mali|GPU)\b[^:]{0,80}):\s{0,4}([^:]{2,80}?)\s*$")
+_TIMES = ("Time", "Start")
 _LABELS = ("Region", "Annotation", "Pass", "Render pass", "Bookmark", "Marker")
 _NAMES = {
     "Fragment overdraw": "pixels.overdraw",
+    "Fragments/pixel": "pixels.overdraw",
     "Partial coverage rate": "pixels.partial_coverage",
     "Input primitives": "prims.input",
     "Visible primitives": "prims.rasterized",
     "Read bytes": "vram.bytes_read",
     "External read bytes": "vram.bytes_read",
-    "Output external read bytes": "vram.bytes_read",
     "Write bytes": "vram.bytes_written",
     "External write bytes": "vram.bytes_written",
-    "Output external write bytes": "vram.bytes_written",
-    "Late ZS killed quad percentage": "postz.quads_killed",
-    "Late ZS tested quad percentage": "postz.quads",
 }
 _REST = "(no region)"
 
@@ -67,15 +65,15 @@ def recognise(source: Source) -> Match | None:
     """A time, and several series of a Mali GPU's charts."""
     _, headers = wide_table.header(source)
     series = sum(bool(_SERIES_RE.match(wide_table.split_unit(h)[0])) for h in headers)
-    if series < MIN_SERIES or _find(headers, "Time") < 0:
+    if series < MIN_SERIES or _find(headers, *_TIMES) < 0:
         return None
-    return Match(0.93, f"Streamline timeline: Time and {plural(series, 'column')} of GPU charts")
+    return Match(0.93, f"Streamline timeline: times and {plural(series, 'column')} of GPU charts")
 
 
 def read(source: Source, options: Options) -> Table:
     """One row per run of lines of one region; raises NotTriageable without a series that is used, BadCapture without times."""
     line, headers = wide_table.header(source)
-    time, label = _find(headers, "Time"), _find(headers, *_LABELS)
+    time, label = _find(headers, *_TIMES), _find(headers, *_LABELS)
     length = _find(headers, "Duration")
     used: dict[str, int] = {}
     for c, header in enumerate(headers):
@@ -147,7 +145,7 @@ def names() -> dict[str, list[str]]:
     out: dict[str, list[str]] = {"gpu.time": ["Time"]}
     for name, metric in _NAMES.items():
         out.setdefault(metric, []).append(name)
-    for name in ("Arithmetic unit utilization", "Texture unit utilization", "Load/store unit utilization", "Varying unit utilization", "External bus read stall rate"):  # fmt: skip
+    for name in ("Arithmetic unit utilization", "Texture unit utilization", "Load/store unit utilization", "Varying unit utilization", "External bus read stall rate", "Late ZS killed quad percentage", "Late ZS tested quad percentage"):  # fmt: skip
         out.setdefault(schema.by_alias()[schema.normal(name)], []).append(name)
     return out
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_HEADER_CHARS = 400  # characters of a header that is looked into; searching a hostile one takes its length squared
-_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
+_STATED = re.compile(r"^(.*?)(?:\s*[\[(]([^\])]*)[\])]|,\s{1,4}([^\s,]{1,12}))\s*$")  # `Time (ms)`; Intel's `Time, ns`
 _SUFFIX = re.compile(r"^(.*?)[_ ](ns|us|ms|s|pct|percent|bytes|hz|mhz|ghz|kb|mb|gb)$", re.IGNORECASE)
 _COMMENT = re.compile(r"\s*(?:#(?![,;\t|])|//)")  # a column may be called #
 _RULE = re.compile(r"\s{0,9}\|?[ :]*-{2,}[ :]*\|[-:| ]*$")  # of a Markdown table
@@ -120,12 +120,13 @@ def split_unit(title: str) -> tuple[str, str]:
 
 @lru_cache(8192)  # dialects ask for the same headers
 def _split_unit(h: str) -> tuple[str, str]:
-    if m := _BRACKETS.match(h):
+    if m := _STATED.match(h):
+        unit = m[2] or m[3] or ""
         try:
-            units.unit(m[2])
+            units.unit(unit)
         except UnknownUnit:
             return h, ""  # `Compute (SM)`: brackets that are part of the name
-        return m[1].strip(), m[2].strip()
+        return m[1].strip(), unit.strip()
     return h, ""
 
 

@@ -11,7 +11,7 @@ from triage.ground.phrasing import first_of, lower_first, percent
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.factors import chief
 from triage.products.compare.timeline_changes import of_device
-from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles, unequal_work
+from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
 
@@ -39,7 +39,7 @@ def cause(doc: Comparison, verdict: str) -> str:
         return ""
     if not doc["timeline"]:
         return _workload(doc, whole)
-    if doc["work"]["unequal"] and not unequal_work(doc):
+    if doc["work"]["unequal"] and not doc["work"]["per_iteration"]:
         return ""  # nothing says how much of it is of as much work
     parts = [c for c in causes(doc) if c.adds_ns / whole >= MIN_CAUSE_SHARE]
     heads = [f"{c.name} {percent(c.adds_ns / whole)}" + " of the change" * (c is parts[0]) for c in parts[:NAMED]]

@@ -8,7 +8,7 @@ from triage import dialects
 from triage.ground.phrasing import percent, plural, upper_first
 from triage.ground.units import show
 from triage.products.compare.causes import cause
-from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate
+from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
 from triage.products.compare.waterfall import scale
 from triage.products.compare.work import CALLS
@@ -87,23 +87,20 @@ def kinds(doc: Comparison) -> list[str]:
 
 def _unequal(doc: Comparison, why: str) -> list[str]:
     """The change per unit of work, then how much work there was, and idle time where it changed. why: what the change is made of."""
-    work, frame = doc["work"], doc["frame"]
+    work, frame, rate = doc["work"], doc["frame"], doc["work"]["per_iteration"]
     row = next(r for r in work["rows"] if r["what"] == work["what"])
-    ratio, window = work["ratio"] or 1.0, work["window"]
-    text = f"{share(ratio)} work"
-    if doc["timeline"] and window:
-        text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
-    text += f" ({row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after)"
-    weighted = work["weighted"] or 1.0
-    if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
-        text += f", matched ones {share(weighted)} weighted by time"
+    if rate and not rate["kernels"]:  # of as many marked steps, other counts are another way to the same work
+        of = [r for r in work["rows"] if r["what"] == f"{rate['unit']}s" and r["ratio"] != 1]
+        text = "; ".join(map(_amounts, [row, *of]))
+    else:
+        text = _less(doc, row)
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
     unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (row["what"].rstrip("s"), "")
     per = _per(doc)
     each = f"per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f"per {unit} {signed(per)}{how}"
     out = [text, each]
-    if rate := work["per_iteration"]:
+    if rate:
         out.insert(0, f"{times(rate['judged'])} per {_iteration(rate)}: {change(rate['judged'])}{why}")
     else:
         out.reverse()
@@ -116,6 +113,23 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
                 + ", scaled to as much work" * (scale(doc) != 1)
             )
     return out
+
+
+def _less(doc: Comparison, row: Row) -> str:
+    """`66.2 % less work in a window 0.60x as long (kernels: 2,308 before, 780 after)`."""
+    work, window = doc["work"], doc["work"]["window"]
+    ratio, weighted = work["ratio"] or 1.0, work["weighted"] or 1.0
+    text = f"{share(ratio)} work"
+    if doc["timeline"] and window:
+        text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
+    text += f" ({_amounts(row)})"
+    if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
+        text += f", matched ones {share(weighted)} weighted by time"
+    return text
+
+
+def _amounts(row: Row) -> str:
+    return f"{row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after"
 
 
 def share(ratio: float) -> str:

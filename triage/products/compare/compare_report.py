@@ -34,6 +34,7 @@ DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change;
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
 DEFAULT_COUNTERS = 12  # listed per pair
+LABEL_CHARS = 26  # of a counter in text
 MAX_NAME_CHARS = 1_000  # characters of a name in JUnit: test viewers show them whole
 OUTCOMES = {
     "below": "missed",
@@ -81,7 +82,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         p["title"] = title
     done = unequal_work(doc)
     word = f"{verdict_word(verdict(doc))} {once(doc)}".strip()
-    fall = steps(doc, "overlap" if doc["timeline"] else "outside")
+    fall = steps(doc, _remainder(doc))
     names: dict[str, object] = {
         "listed": listed,
         "hidden": len(doc["pairs"]) - len(pairs),
@@ -104,13 +105,21 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         ],
         "added": added,
         "steps": fall,
-        "fall_of": done and f"scaled to {done['before']:,.0f} {done['what']}",
+        "fall_of": done and f"scaled to {plural(round(done['before'] or 0), done['what'].removesuffix('s'))}",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
         names |= _page(doc, pairs, listed, full)
         names["waterfall"] = charts.waterfall(*ends(doc), fall)
     return templates.render(declared.templates("compare")[form], **{**doc, **names})
+
+
+def _remainder(doc: Comparison) -> str:
+    """What the change of the whole is made of beside that of the workloads; medians of several runs are no sum of medians."""
+    if doc["timeline"]:
+        return "overlap"
+    several = len(doc["before"]) > 1 or len(doc["after"]) > 1
+    return "difference of medians" if several and not doc["outside"] and not _unlisted(doc) else "outside"
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
@@ -260,7 +269,7 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
     shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
     rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
     words = (
-        ("no longer found" if p["verdict"] == SLOWER else "fixed", p["fixed"]),
+        ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
         ("still present", p["remaining"]),
         ("now found", p["new"]),  # what another cause hid is not new
         ("not evaluated", p["unknown"]),
@@ -270,12 +279,12 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
     return {
         **p,
         # more than its times; of an unchanged one, what else is new
-        "explained": bool(p["predicted"] or outcomes or ((full or p["verdict"] != SAME) and (shown or p["remarks"]))),
+        "explained": bool(predicted or outcomes or ((full or p["verdict"] != SAME) and (shown or p["remarks"]))),
         "word": verdict_word(p["verdict"]),
         "where": name,
         "more": rest,
         "still": len(moved) == len(shown),
-        "shown": [_counter(c) for c in shown],
+        "shown": list(map(_counter, shown, distinct([c["label"] for c in shown], LABEL_CHARS))),
         "why": _why(p, moved),
         "text": _wrap(f"{time(p['before_ns'])} -> {time(p['after_ns'])}: {p['reading']}"),
         "remarks_text": [_wrap(r) for r in p["remarks"]],
@@ -310,22 +319,27 @@ def _why(p: Paired, moved: Sequence[Change]) -> str:
 
 
 def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
-    """`a fix of “idle SMs” (SOL004) was predicted to change the time by −2.0 % (range −5.1 to 0.0 %); measured +621.4 %: regression`."""
+    """`a fix of “idle SMs” (SOL004) was predicted to change the time by −2.0 % (range −5.1 to 0.0 %); measured +4.1 %: regression`.
+
+    "" where the time rose for a reason that the counters tell: that tests no fix.
+    """
     if not (made := p["predicted"]):
         return ""
     low, high = (end or 0.0 for end in made["interval"])
     title = lower_first(rules[made["rule"]]["title"])
     text = f"a fix of “{title}” ({made['rule']}) was predicted to change the time by {signed(made['change'] or 0.0)} (range {spread(low, high)})"
-    if p["verdict"] == SLOWER and made["achieved"]:
+    if p["verdict"] == SLOWER and made["achieved"] and made["doubt"] != UNTRIED:
+        if factors.chief(p["remarks"]):
+            return ""
         return text + f"; measured {signed(longer(p) - 1)}: regression"
     if word := OUTCOMES.get(made["doubt"] or made["came_true"] or ""):
         text += f"; measured {signed(longer(p) - 1)}: {word}"
     return text
 
 
-def _counter(c: Change) -> dict[str, object]:
+def _counter(c: Change, label: str) -> dict[str, object]:
     before, after = number(c["before"], c["unit"]), number(c["after"], c["unit"])
-    line = _wrap(f"{short(c['label'], 26):26} {before:>9} -> {after:9} {c['reading']}".rstrip(), 8)
+    line = _wrap(f"{label:{LABEL_CHARS}} {before:>9} -> {after:9} {c['reading']}".rstrip(), 8)
     return {**c, "before_text": before, "after_text": after, "line": line}
 
 

@@ -12,7 +12,7 @@ from triage.capture.capture import Capture
 from triage.capture.trace_nouns import KERNEL, Trace
 from triage.products.noise import remarks
 
-MIN_REPEATS, MARKED = 4, 2  # of fewer repeats nothing is known; of those that a framework marks, two will do
+MIN_REPEATS = 4  # of fewer repeats nothing is known; of those that a framework marks, one will do
 SAME = (
     0.875  # part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
 )
@@ -41,7 +41,7 @@ def iterations(c: Capture, device: str | None = None) -> Iterations | None:
         return Iterations("frame", [float(t) for t in c.frames])
     if (trace := c.table.trace) is None:
         return None
-    if len(trace.steps) >= MARKED:
+    if trace.steps:
         return Iterations("step", [float(s.ns) for s in trace.steps])
     return _sequences(trace, device)
 

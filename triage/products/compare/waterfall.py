@@ -34,11 +34,15 @@ def titles(pairs: Sequence[Paired]) -> list[str]:
 
 
 def unequal_work(doc: Comparison) -> Row | None:
-    """The amount of work of which two records of a loop hold different numbers: a window of equal length holds less of slower work."""
-    work = doc["work"]
-    if not (doc["timeline"] and work["per_iteration"] and work["unequal"] and work["ratio"]):
+    """The amount of work of which two records of a loop hold different numbers: a window of equal length holds less of slower work.
+
+    Of marked steps or frames it is their number, whatever runs in one of them.
+    """
+    work, rate = doc["work"], doc["work"]["per_iteration"]
+    if not (doc["timeline"] and rate and work["unequal"] and work["ratio"]):
         return None
-    return next(r for r in work["rows"] if r["what"] == work["what"])
+    what = work["what"] if rate["kernels"] else f"{rate['unit']}s"
+    return next((r for r in work["rows"] if r["what"] == what and r["ratio"] != 1), None)
 
 
 def scale(doc: Comparison) -> float:

@@ -322,7 +322,8 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
 
 def _failed(doc: Gate) -> list[str]:
     over = [f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]]
-    return [line(m) for m in doc["slower"] if m["failing"]] + over
+    steps = steps_of(doc)
+    return [line(m, steps) for m in doc["slower"] if m["failing"]] + over
 
 
 def _open(doc: Gate) -> list[str]:
@@ -352,8 +353,35 @@ def times(ratio: float) -> str:
     return "over 1,000x" if ratio > 1_000 else f"{ratio:.3g}x"
 
 
-def line(m: Moved) -> str:
-    """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %). New top cause: register spilling`."""
+Steps = Mapping[tuple[str, ...], Sequence[Moved]]  # of each marker, oldest first
+
+
+def steps_of(doc: Gate) -> Steps:
+    """The reported steps of each marker."""
+    out: dict[tuple[str, ...], list[Moved]] = {}
+    for m in sorted((*doc["slower"], *doc["faster"]), key=lambda m: m["by"]["at"]):
+        out.setdefault(tuple(m["marker"]), []).append(m)
+    return out
+
+
+def _later(m: Moved, steps: Steps) -> list[Moved]:
+    return [x for x in steps[tuple(m["marker"])] if x["by"]["at"] > m["by"]["at"]]
+
+
+def undone(m: Moved, steps: Steps) -> Moved | None:
+    """The later step that brought the level before this one back, whatever came after it."""
+    close, before = math.log1p(FLOOR), m["before_ns"] or math.nan
+    return next((x for x in _later(m, steps) if abs(math.log((x["after_ns"] or math.nan) / before)) <= close), None)
+
+
+def now(m: Moved, steps: Steps) -> float:
+    """The change from the level before a step to that of the judged build: other steps may have come since."""
+    later = _later(m, steps)
+    return (later[-1]["after_ns"] or 0.0) / (m["before_ns"] or math.nan) - 1 if later else m["change"]
+
+
+def line(m: Moved, steps: Steps) -> str:
+    """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %), 3.1 % slower now. New top cause: register spilling`."""
     low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
     others_named = f" (or {', '.join(others[:3])})" if others else ""
@@ -361,4 +389,11 @@ def line(m: Moved) -> str:
     if m["title"]:
         why = f". New top cause: {lower_first(m['title'])}" if m["was"] != m["cause"] else ". Top cause unchanged"
     span = f"{low:.1f} to {high:.1f} %" if high < 100 else f"{times(1 + low / 100)} to {times(1 + high / 100)}"
-    return f"{m['by']['revision'][:12]}{others_named}: {shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){why}"
+    what = f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){_became(m, steps)}{why}"
+    return f"{m['by']['revision'][:12]}{others_named}: {what}"
+
+
+def _became(m: Moved, steps: Steps) -> str:
+    if back := undone(m, steps):
+        return f", undone in {back['by']['revision'][:12]}"
+    return f", {slower_by(now(m, steps))} now" if _later(m, steps) else ""

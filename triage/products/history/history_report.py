@@ -12,7 +12,7 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS, SURE
-from triage.products.history.gate import doubt, line, times
+from triage.products.history.gate import Steps, doubt, line, now, steps_of, times, undone
 from triage.products.history.history_chart import MINUS, build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved, Part
 from triage.products.history.record import shown
@@ -86,7 +86,11 @@ def verdict(doc: Gate) -> str:
         [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
     )
     counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
-    still = [*_since(past[0], "still slower"), *_since(past[1], "faster")]
+    steps = steps_of(doc)
+    gone = [(m, back) for m in (*past[0], *past[1]) if (back := undone(m, steps))]
+    past = [[m for m in side if all(m is not x for pair in gone for x in pair)] for side in past]
+    still = [*_since(past[0], steps, "still slower"), *_since(past[1], steps, "faster")]
+    still += [f"{_of(m)} {_signed(m['change'])} at {build(m['by'])}, undone in {build(back['by'])}" for m, back in gone]
     before, still = (still, []) if not counts else ([], still)
     counts = counts or (["itself unchanged"] if before else [])
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
@@ -99,14 +103,16 @@ def _is_own(m: Moved, doc: Gate) -> bool:
     return doc["build"]["revision"] in (m["by"]["revision"], *m["between"])
 
 
-def _since(moved: Sequence[Moved], word: str) -> list[str]:
-    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed."""
+def _of(m: Moved) -> str:
+    return shown(SEP.join(m["marker"]))
+
+
+def _since(moved: Sequence[Moved], steps: Steps, word: str) -> list[str]:
+    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed, as it is now."""
     by: dict[str, list[Moved]] = {}
     for m in moved:
         by.setdefault(build(m["by"]), []).append(m)
-    texts = {
-        name: [f"{shown(SEP.join(m['marker']))} {_signed(m['change'])}" for m in some] for name, some in by.items()
-    }
+    texts = {name: [f"{_of(m)} {_signed(now(m, steps))}" for m in some] for name, some in by.items()}
     return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in texts.items()]
 
 
@@ -155,8 +161,11 @@ def _signed(change: float) -> str:
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
+    steps = steps_of(doc)
     for m in moved:
-        out += _wrapped(f"{time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m)}", "  ")
+        out += _wrapped(
+            f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, steps)}", "  "
+        )
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -181,10 +190,12 @@ def _junit(doc: Gate) -> str:
     cases = [Case("gate", "no regression", 0.0, None, [verdict(doc), *doc["notes"]])]
     if doc["failed"]:
         cases[0] = Case("gate", "no regression", 0.0, Failure(doc["failed"][0], "regression", doc["failed"]))
+    steps = steps_of(doc)
     for m in (*doc["slower"], *doc["faster"]):
         *path, name = m["marker"]
-        failure = Failure(line(m), "regression", [line(m)]) if m["failing"] else None
-        out = [] if failure else [line(m)]
+        text = line(m, steps)
+        failure = Failure(text, "regression", [text]) if m["failing"] else None
+        out = [] if failure else [text]
         cases.append(Case(clean(".".join(path)) or "frame", clean(name), (m["after_ns"] or 0) / 1e9, failure, out))
     for o in doc["over_budget"]:
         why = f"{time(o['ns'])}, budget {time(o['allowed_ns'])}"
@@ -213,8 +224,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     if points and doc["moved"]:
         last = _row(doc["moved"][-1])
         new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
-        lasting = "Change in the latest build" if new else "Latest lasting change"
-        message += f" {lasting}: {last['change']} ({last['verdict']})" + ("." if new else f" at {last['since']}.")
+        if new and points[-2]["ns"]:  # a level is the median of several builds, which none of them need have measured
+            message += f" Against {build(points[-2]['build'])}: {_signed(points[-1]['ns'] / points[-2]['ns'] - 1)}."
+        message += f" Latest lasting change of level: {last['change']} ({last['verdict']}) at {last['since']}."
         net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
         message += "" if net == last["change"] else f" Net since {build(points[0]['build'])}: {net}."
     largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
@@ -241,7 +253,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     steps = list(zip(doc["moved"], largest, strict=True))
     for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
         lines += _wrapped(
-            f"{date(m['by']['at'])}  {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",
+            f"{date(m['by']['at'])}  level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",
             "  ",
         )
     return "\n".join(lines) + "\n"
