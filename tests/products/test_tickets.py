@@ -464,6 +464,16 @@ def test_nothing_is_fixed_that_was_not_judged_or_still_saves_as_much() -> None:
     assert {g["why"] for g in whole} == {"only a part of the capture"} and all("frame" in g["workloads"] for g in whole)
 
 
+def test_what_a_ticket_expects_lies_in_the_range_that_it_prints(tmp_path: Path) -> None:
+    """Both are of the ticket alone: whoever has done it measures no other's part."""
+    assert file(SAMPLES / "pytorch-trace" / "training.pt.trace.json", "-o", tmp_path).exception is None
+    sides = re.compile(r"range (?:([\d.]+) ms|0) to ([\d.]+) ms.*Expected: ([\d.]+) ms to about ([\d.]+) ms", re.DOTALL)
+    found = [sides.search(f.read_text("utf-8")) for f in tmp_path.rglob("*.md")]
+    assert len(found) > 3
+    for low, most, before, after in (tuple(map(float, (x or 0 for x in m.groups()))) for m in found if m):
+        assert low <= before - after + 0.1 and before - after - 0.1 <= most  # in printed digits
+
+
 def test_a_title_fits_a_board_and_keeps_its_saving() -> None:
     b = diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle
     item = {**next(t for t in compose.make(b)).cause, "names": ["cutlass::Kernel2<" + "long_" * 40 + ">"], "count": 3}

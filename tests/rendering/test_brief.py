@@ -57,12 +57,12 @@ def test_weak_things_are_said_weakly() -> None:
     suspect = said.partition("== suspect")[2]
     assert "suspected cause: launch-overhead" in suspect
     assert "(0 to 45 %, may save nothing)" in suspect
-    assert "cause: none shown" in said.partition("== not-diagnosed")[2]
+    assert "cause: none shown" in text_of(SAMPLES / "gpu-trace" / "demo_frame").partition("== not-diagnosed")[2]
 
 
 def test_the_profilers_estimate_stands_beside_ours() -> None:
     said = text_of(SAMPLES / NAMES[0])
-    assert "names uncoalesced-stores, estimates 54 % (ours 72 %); here: root" in said
+    assert "names uncoalesced-stores, estimates 54 % (ours 42 %); here: root" in said
 
 
 def test_causes_are_excluded_and_left_open_by_id() -> None:

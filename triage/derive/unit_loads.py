@@ -102,6 +102,14 @@ def _implied_fill(
     return np.where(leads, l1, np.nan)
 
 
+def _useful(*counts: Values) -> Values:
+    """A fix of the stores removes nothing that was read, nor one of the loads anything that was written."""
+    moved, loads, stores, waste, load_waste, store_waste, read, written = counts
+    both = (loads + stores) * 32 * (1 - waste)
+    beside_loads, beside_stores = loads * 32 * (1 - load_waste) + written, read + stores * 32 * (1 - store_waste)
+    return np.clip(over(first(both, beside_stores, beside_loads), moved), 0.0, 1.0)
+
+
 def _none_asked(static: Values, dynamic: Values) -> Values:
     """0 where a group asks for no shared memory at all, else missing."""
     return np.where(static + np.nan_to_num(dynamic) == 0, 0.0, np.nan)
@@ -273,9 +281,11 @@ DERIVATIONS = (
         lambda gl, gs, ll, ls, sl, ss: over(gl + gs, gl + gs + ll + ls + sl + ss), _REQUESTS,
     ),
     Derivation(
-        "vram.useful_share", "bytes requested by global accesses / VRAM bytes",
-        lambda loads, stores, waste, moved: np.clip(over((loads + stores) * 32 * (1 - waste), moved), 0.0, 1.0),
-        ("global_load.sectors", "global_store.sectors", "global_access.waste", "vram.bytes"),
+        "vram.useful_share",
+        "bytes requested by global accesses / VRAM bytes; where loads or stores were not counted, all that VRAM read or wrote for them",
+        _useful, ("vram.bytes",),
+        ("global_load.sectors", "global_store.sectors", "global_access.waste", "global_load.waste", "global_store.waste", "vram.bytes_read", "vram.bytes_written"),
+        ask=("global_load.sectors", "global_store.sectors"),
     ),
     Derivation(
         "warp.used_threads", "the lower of active and predicated-on threads", least,

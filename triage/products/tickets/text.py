@@ -84,6 +84,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     by_id = ById(doc["workloads"])
     budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
     worst = c["workloads"][0]
+    saves, low, bound = (ns and ns * _alone(c) for ns in (c["saved_ns"], c["low_ns"], c["bound_ns"]))
     shown = _rows(evidence, by_id, doc["frame"]["duration_ns"], rows)
     return {
         "c": c,
@@ -115,7 +116,8 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
         "goal": _goal(c, by_id, doc),
-        "spread": phrases.range_(c["low_ns"], c["bound_ns"]) if c["saved_ns"] is not None else "",
+        "saves_ns": saves,
+        "spread": phrases.range_(low, bound) if saves is not None else "",
     }
 
 
@@ -134,6 +136,11 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
     return {"name": _name(w), "saved_ns": w["saved_ns"] if w else None}
 
 
+def _alone(c: TodoItem) -> float:
+    """What a ticket saves on its own, as it is measured once done, over what it adds to the others."""
+    return c["alone_ns"] / c["saved_ns"] if c["saved_ns"] and c["alone_ns"] else 1.0
+
+
 def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
     """Name of the first place, its time and what this ticket's likely saving alone leaves of it, in ns; None where that is little or not known.
 
@@ -141,7 +148,7 @@ def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
     """
     w = by_id.get(c["workloads"][0])
     own = (w["self_ns"] or w["duration_ns"]) if w else doc["frame"]["duration_ns"]
-    saved = w["saved_ns"] if w else c["saved_ns"] and c["alone_ns"]
+    saved = ((w or c)["saved_ns"] or 0.0) * _alone(c)
     if not w and saved and over_devices(doc["frame"]) and (t := timeline(doc["frame"])):
         own, saved = t["length_ns"], saved if only_device(c, doc) else saved / len(t["devices"])
     if not own or not saved or not MIN_EXPECTED * own <= saved < own:
