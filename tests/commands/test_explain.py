@@ -307,7 +307,7 @@ def test_a_cause_on_a_capture_says_why_and_why_not(book: Any) -> None:
     assert "MEM003 not evaluated: l1tex.shared_data, shared.bank_conflicts" in blind
     assert blind.count("To test it: ncu --metrics") == 1
     effect = told("memory-latency", "ncu-rep/transpose.ncu-rep")
-    assert "Seen; the root cause saves more: uncoalesced-stores. - CMP020 fires" in effect
+    assert "Seen as an effect of uncoalesced-stores. - CMP020 fires" in effect
     assert "SOL008 overruled: covered by MEM002" in effect
     assert "the whole capture Found. - FRM030 fires" in told("blocking-sync", "nsys-sqlite/training_two_gpus.sqlite")
 

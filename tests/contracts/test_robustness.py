@@ -48,7 +48,7 @@ CELLS = [
     *(c * 30_000 + "x" for c in "a1 ([<\",-=/\\{%_.\t\n:0é"), "a," * 15_000, "1," * 15_000 + "x", "1." * 15_000 + "x", "a " * 15_000 + "!",
     "a/" * 15_000, "[1]" * 10_000 + "x", "k(int) " * 4_300, "[SIMD32 " * 3_800, '"a",' * 7_500, "__a" * 10_000 + " .", "\n- " * 10_000,
 ]  # fmt: skip
-CUT_BEFORE = {"_UNIT", "_SECTION", "_BRACKETS", "_SUFFIX", "_KEY", "_UNQUOTED"}  # see only so much of a cell
+CUT_BEFORE = {"_UNIT", "_SECTION", "_STATED", "_SUFFIX", "_KEY", "_UNQUOTED"}  # see only so much of a cell
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:

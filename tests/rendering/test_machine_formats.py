@@ -135,7 +135,7 @@ def test_an_accepted_item_is_suppressed_and_not_annotated() -> None:
 def test_annotations_stand_at_the_source_line() -> None:
     first = text(diagnosed(str(REPORT)), "github").splitlines()[0]
     assert first.startswith("::error file=/home/me/src/transpose.cu,line=13,title=Uncoalesced global stores::")
-    assert "46 %25" in first
+    assert "27 %25" in first
 
 
 @pytest.mark.parametrize("form", ["sarif", "github"])
