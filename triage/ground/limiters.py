@@ -5,11 +5,14 @@ Arrays hold positions in these tables, documents the ids. Colours, hatches and f
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from triage.ground.method import CLUSTER, HIGH, LOW
 from triage.ground.phrasing import points, whole_percent
-from triage.ground.terminology import is_tiler, localize
+from triage.ground.terminology import Voice, is_tiler, localize, voice
 
 _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
@@ -76,9 +79,14 @@ _OF_TILERS = Limiter(
 
 def limiter_words(name: str) -> Limiter:
     """A class by its id, in the words of the GPU that the report is about."""
-    x = _OF_TILERS if name == "memory" and is_tiler() else BY_ID[name]
-    words = (localize(getattr(x, name)) for name in x.__struct_fields__[1:])
-    return Limiter(x.id, *words)
+    return _spoken(voice())[name]
+
+
+@lru_cache(16)  # rows and drawn nodes ask for the same few
+def _spoken(_: Voice) -> dict[str, Limiter]:
+    """Every class in the words of the current voice, by id."""
+    own = BY_ID | ({"memory": _OF_TILERS} if is_tiler() else {})
+    return {name: Limiter(x.id, *map(localize, astuple(x)[1:])) for name, x in own.items()}
 
 
 # id -> what the top unit's % of peak calls for, in the order of the codes
