@@ -7,7 +7,7 @@ from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.phrasing import ON_DEVICE, first_of, percent, plural
+from triage.ground.phrasing import ON_DEVICE, first_of, over, percent, plural
 from triage.ground.units import show
 
 # metric -> classes of gaps whose blame it adds up
@@ -226,8 +226,8 @@ def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], floa
     span, took = show(float(sum(d.span_ns for d in devices)), "ns"), show(sum(times.values()), "ns")
     if len(devices) == 1:
         return f"{took} of {span}"
-    over = f"of {span} over {plural(len(devices), 'device')}"
+    of_all = f"of {span}{over(len(devices), 'device')}"
     if len(times) == 1:
-        return f"{took}{ON_DEVICE.format(next(iter(times)))}{over}"
+        return f"{took}{ON_DEVICE.format(next(iter(times)))}{of_all}"
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
-    return f"{took} {over}: {first_of(shown, 4)}"
+    return f"{took} {of_all}: {first_of(shown, 4)}"

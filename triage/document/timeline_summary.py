@@ -10,7 +10,7 @@ from typing import TypedDict
 from triage.document.entries import FrameEntry, ItemEntry, Result
 from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
 from triage.ground.gap_reasons import GAP_WORDS
-from triage.ground.phrasing import ON_DEVICE, plural
+from triage.ground.phrasing import ON_DEVICE, over
 
 MAX_GAPS = 10
 MIN_GAP_SHARE = (
@@ -65,17 +65,16 @@ def device_names(frame: FrameEntry) -> dict[str, str]:
 
 def over_devices(frame: FrameEntry) -> str:
     """` over 2 devices`, after a sum over several; "" elsewhere."""
-    count = len(frame["timeline"] or ())
-    return f" over {plural(count, 'device')}" if count > 1 else ""
+    return over(len(frame["timeline"] or ()), "device")
 
 
 def only_device(item: ItemEntry, doc: Result) -> str:
     """`device 0`: of several in one capture the one that has all the time of an item; "" elsewhere."""
-    over = over_devices(doc["frame"])
-    if not over or len(doc["captures"]) > 1:
+    devices = over_devices(doc["frame"])
+    if not devices or len(doc["captures"]) > 1:
         return ""
     sources = [e["source"] for f in doc["findings"] if f["rank"] in item["findings"] for e in f["evidence"]]
-    sums = [s["formula"] for s in sources if "formula" in s and over in s["formula"]]
+    sums = [s["formula"] for s in sources if "formula" in s and devices in s["formula"]]
     found = {m[1] if (m := _ON_DEVICE_RE.search(text)) else "" for text in sums}
     return f"device {found.pop()}" if len(found) == 1 and found != {""} else ""
 

@@ -19,6 +19,11 @@ def plural(n: int, word: str) -> str:
     return f"{n:,} {word}es" if word.endswith(("s", "ch", "sh", "x")) else f"{n:,} {word}s"
 
 
+def over(count: int, word: str) -> str:
+    """` over 2 devices`, after a sum over several; "" of one."""
+    return f" over {plural(count, word)}" if count > 1 else ""
+
+
 def with_copies(count: int, copies: int, item: str) -> str:
     """`5 kernels, 2 copies and fills`: what of a count are copies is not called a kernel."""
     work = plural(count - copies, item)

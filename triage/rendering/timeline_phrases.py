@@ -9,7 +9,7 @@ from triage.document.summary import Summary
 from triage.document.timeline_summary import TimelineEntry, length
 from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry, RankEntry, StepEntry
 from triage.ground.gap_reasons import GAP_WORDS
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import over, percent, plural
 from triage.rendering.escape import clean
 from triage.rendering.phrases import time
 
@@ -41,9 +41,8 @@ def device(d: DeviceEntry) -> str:
 
 def idle(t: TimelineEntry) -> str:
     """`idle by reason over 2 devices: host sync 12.7 ms, allocation 12.6 ms`."""
-    over = f" over {len(t['devices'])} devices" if len(t["devices"]) > 1 else ""
     reasons = ", ".join(f"{i['name']} {time(i['ns'])}" for i in t["idle"])
-    return f"idle by reason{over}: {reasons}"
+    return f"idle by reason{over(len(t['devices']), 'device')}: {reasons}"
 
 
 def steps(entries: Sequence[StepEntry] | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
-from triage.ground.phrasing import first_of, lower_first, percent, plural
+from triage.ground.phrasing import first_of, lower_first, over, percent
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.factors import chief
 from triage.products.compare.timeline_changes import BETWEEN, of_device
@@ -72,7 +72,7 @@ def causes(doc: Comparison) -> list[Cause]:
 def over_devices(doc: Comparison) -> str:
     """` over 2 devices`, after a sum over several of a timeline; "" elsewhere."""
     named = {found[0] for r in doc["timeline"] if (found := DEVICE_RE.match(r["what"]))}
-    return f" over {plural(len(named), 'device')}" if named else ""
+    return over(len(named), "device")
 
 
 def _device(rows: Mapping[str, float], what: str) -> str:
