@@ -35,9 +35,8 @@ from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import LANGUAGES, may_hold, suits
 from triage.rulebook.rule import Advice, Cite, Rule, reads
 
-NEEDED = (
-    0.5  # heuristic: of the work of a busy unit in a frame as much is needed as not, where nothing counts an excess
-)
+# heuristic: of the work of a busy unit in a frame as much is needed as not, where nothing counts an excess
+NEEDED = 0.5
 _CUDA = re.compile(r"\bcuda([A-Z]\w*)")
 _HIP = {
     "cudaMallocHost": "hipHostMalloc",
