@@ -14,6 +14,7 @@ from typing import Any
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError
+from triage.ground.gpu_units import UNITS
 from triage.ground.limiters import CLASSES
 from triage.ground.method import stated
 from triage.ground.phrasing import either
@@ -24,7 +25,7 @@ from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
 from triage.rulebook.rule import Advice, Cite
 
 _KEYS = frozenset(
-    "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all once banner".split()
+    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once banner".split()
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -136,6 +137,7 @@ class _Reader:
             reserved=" ".join(str(self.d.get("reserved") or "").split()),
             work=self.work(),
             place=self.metric("place", str(self.d["place"])) if self.d.get("place") else "",
+            unit=self.unit(),
             is_catch_all=self.d.get("catch_all") is True,
             is_once=self.d.get("once") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
@@ -147,6 +149,13 @@ class _Reader:
         if limiter and limiter not in CLASSES:
             raise self.fail("limits", f"unknown limiter class {limiter!r}", meant(limiter, CLASSES))
         return limiter
+
+    def unit(self) -> str:
+        """The unit that it says is busy; "" for none."""
+        unit = str(self.d.get("unit") or "")
+        if unit and unit not in UNITS:
+            raise self.fail("unit", f"unknown unit {unit!r}", meant(unit, UNITS))
+        return unit
 
     def work(self) -> str:
         """The one kind of work in which it occurs; "" for any."""
