@@ -185,6 +185,8 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
         export.arch = rdna.UNKNOWN
     compiled.join(table, export.source, export.arch)
     printed = counter_names.direct(export.arch, export.counters)
+    if rdna.is_rdna(export.arch, export.counters):
+        printed = printed | rdna.of_simds(export.counters)
     for name, column in export.counters.items():
         metric, factor = printed.get(name, ("", 1.0))
         if metric and metric not in table.columns:
