@@ -203,7 +203,7 @@ def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64
 
 def _apart(avg: Values, top: Values, elapsed: Values, spread: Values = np.nan, waves: Values = np.nan) -> Values:
     """Some SM holds a warp until a launch ends: where the average one is empty for long, it ran long after the others."""
-    alone = np.where((waves >= 1) & (spread <= UNEVEN_FROM), 1 - spread, np.nan)
+    alone = np.where((waves >= 1) & (1 - spread >= MIN_EMPTY), 1 - spread, np.nan)
     return first(np.clip((top - avg) / first(elapsed, top), 0.0, 1.0), alone)
 
 
@@ -240,8 +240,7 @@ def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values,
     return np.clip(np.fmin(1 - first(issue, np.where(np.isnan(sol), bound, np.nan)), 1 - sol / RAISED), 0.0, 1.0)
 
 
-# launch ramps and last waves leave SMs of long launches busy for more than that
-UNEVEN_FROM = 0.6
+MIN_EMPTY = 0.4  # heuristic: of a launch; ramps and last waves leave the average SM empty for less
 _SPREAD = ("launch.spread", "launch.waves")
 UNEVEN = ("sm", "smsp", "l1tex", "l2", "vram")
 DERIVATIONS = (

@@ -144,16 +144,14 @@ def _constant(table: Table) -> list[Quality]:
     out: list[str] = []
     ns, gone = table.columns.get("gpu.time"), set()
     for name, column in table.columns.items():
-        if not schema.known(name) or name.startswith(SET_BY_LAUNCH) or column.inputs:
+        unit = schema.get(name).unit if schema.known(name) and not name.startswith(SET_BY_LAUNCH) else ""
+        ratio = unit == "ratio"
+        if column.inputs or not (ratio or (unit == "byte" and ns is not None and (ns.values > 0).all())):
             continue
-        metric = schema.get(name)
-        ratio = metric.unit == "ratio"
-        if not ratio and (ns is None or metric.unit != "byte"):
-            continue
-        shown = column.values if ratio else column.values / ns.values
+        shown = column.values if ratio or ns is None else column.values / ns.values
         low, high = shown.min(), shown.max()
         if 0 < low < (1 if ratio else np.inf) and high <= low * (1 + SAME):  # NaN is no value
-            out.append(f"{metric.label} ({percent(float(low)) if ratio else 'one rate'})")
+            out.append(f"{schema.get(name).label} ({percent(float(low)) if ratio else 'one rate'})")
             gone.add(name)
     for name, column in table.columns.items():
         if name in gone or not gone.isdisjoint(column.inputs):

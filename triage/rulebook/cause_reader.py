@@ -133,36 +133,22 @@ class _Reader:
             advice=advice,
             cites=self.cites(),
             file=self.file,
-            limits=self.limits(),
+            limits=self.one_of("limits", CLASSES),
             reserved=" ".join(str(self.d.get("reserved") or "").split()),
-            work=self.work(),
+            work=self.one_of("work", applies.FACTS["work"]),
             place=self.metric("place", str(self.d["place"])) if self.d.get("place") else "",
-            unit=self.unit(),
+            unit=self.one_of("unit", UNITS),
             is_catch_all=self.d.get("catch_all") is True,
             is_once=self.d.get("once") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
         )
 
-    def limits(self) -> str:
-        """The limiter class stated; "" for none. Raises RuleError for one that does not exist."""
-        limiter = str(self.d.get("limits") or "")
-        if limiter and limiter not in CLASSES:
-            raise self.fail("limits", f"unknown limiter class {limiter!r}", meant(limiter, CLASSES))
-        return limiter
-
-    def unit(self) -> str:
-        """The unit that it says is busy; "" for none."""
-        unit = str(self.d.get("unit") or "")
-        if unit and unit not in UNITS:
-            raise self.fail("unit", f"unknown unit {unit!r}", meant(unit, UNITS))
-        return unit
-
-    def work(self) -> str:
-        """The one kind of work in which it occurs; "" for any."""
-        work = str(self.d.get("work") or "")
-        if work and work not in applies.FACTS["work"]:
-            raise self.fail("work", f"unknown work {work!r}", f"choose {' or '.join(applies.FACTS['work'])}")
-        return work
+    def one_of(self, key: str, words: Collection[str]) -> str:
+        """The word stated under a key; "" for none. Raises RuleError for one that does not exist."""
+        word = str(self.d.get(key) or "")
+        if word and word not in words:
+            raise self.fail(key, f"unknown {key} {word!r}", meant(word, words) or f"choose {either(words)}")
+        return word
 
     def listed(self, key: str) -> Sequence[Any]:
         v = self.d.get(key) or []
