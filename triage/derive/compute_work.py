@@ -212,17 +212,11 @@ def _uneven(unit: str) -> Derivation:
     # stand for them. L2 and VRAM run on clocks of their own, so there the share of peak stands for how much of the time
     # the unit mattered.
     if unit in ("sm", "smsp", "l1tex"):
+        counted, else_ = (f"{unit}.cycles_active", f"{unit}.cycles_active_max"), _SPREAD if unit == "sm" else ()
+        formula = "(busiest - average active cycles) / elapsed cycles"
+        formula += ", else 1 - evenness of a launch whose waves fill all SMs" * bool(else_)
         return Derivation(
-            f"imbalance.{unit}",
-            f"(busiest - average active cycles) / elapsed cycles{', else 1 - evenness of a launch whose waves fill all SMs' * (unit == 'sm')}",
-            _apart,
-            optional=(
-                f"{unit}.cycles_active",
-                f"{unit}.cycles_active_max",
-                "sm.cycles_elapsed",
-                *(_SPREAD * (unit == "sm")),
-            ),
-            ask=(f"{unit}.cycles_active", f"{unit}.cycles_active_max"),
+            f"imbalance.{unit}", formula, _apart, optional=(*counted, "sm.cycles_elapsed", *else_), ask=counted
         )
     inputs = (f"{unit}.cycles_active", f"{unit}.cycles_active_max", f"{unit}.throughput")
     return Derivation(

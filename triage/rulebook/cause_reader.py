@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -59,26 +60,14 @@ def unknown_links(causes: Mapping[str, Cause], known: Collection[str]) -> Iterat
 
 def order(causes: Mapping[str, Cause]) -> list[str]:
     """Ids of the causes, each before those it explains. Raises RuleError where explanations run in a circle."""
-    done: dict[str, None] = {}
-    path: list[str] = []
-
-    # depth first, and noted on the way back: everything a cause explains is done before it, hence the turn at the end
-    def visit(name: str) -> None:
-        if name in done:
-            return
-        if name in path:
-            ring, file = [*path[path.index(name) :], name], causes[name].file
-            line = line_of(file, "explains", ring[1])
-            raise RuleError(file, line, f"causes explain each other in a circle: {' -> '.join(ring)}", "cut one link")
-        path.append(name)
-        for e in causes[name].explains:
-            visit(e.cause)
-        path.pop()
-        done[name] = None
-
-    for name in causes:
-        visit(name)
-    return list(done)[::-1]
+    try:
+        return [*TopologicalSorter({c.id: [e.cause for e in c.explains] for c in causes.values()}).static_order()][::-1]
+    except CycleError as e:
+        ring = e.args[1][::-1]
+        file, line = causes[ring[0]].file, line_of(causes[ring[0]].file, "explains", ring[1])
+        raise RuleError(
+            file, line, f"causes explain each other in a circle: {' -> '.join(ring)}", "cut one link"
+        ) from None
 
 
 class _Reader:
@@ -107,17 +96,13 @@ class _Reader:
         for key in self.d:
             if key not in _KEYS:
                 raise self.fail(key, f"unknown key {key!r}", meant(key, sorted(_KEYS)))
-        name, family = self.text("id"), self.text("family")
+        name, family = self.text("id"), self.text("family") and self.one_of("family", FAMILIES)
         # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
             raise self.fail(
                 "id",
                 f"id {name!r} is not the file name {self.path.stem!r}",
                 "rename one of them, in lower case with hyphens",
-            )
-        if family not in FAMILIES:
-            raise self.fail(
-                "family", f"unknown family {family!r}", meant(family, FAMILIES) or f"choose {either(FAMILIES)}"
             )
         advice = tuple(self.to_do(item) for item in self.listed("advice"))
         if not advice:
