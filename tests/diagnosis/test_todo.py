@@ -148,7 +148,7 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
         (reporting[r % len(reporting)], np.array([w]), (np.zeros(1), np.array([g]), np.array([max(g, 0.9)])))
         for r, w, g in fired
     ]
-    known = words.table(view, entries)
+    known = words.table(view, entries, "v2")
     leaders = words.lead(known, 6)
     for cause, row in known.rows.items():
         for w in np.flatnonzero(row.by >= 0).tolist():

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Table
@@ -156,15 +157,8 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         )
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]
-        table.columns["gpu.time"] = Column(
-            values,
-            f"{b.header} - {a.header}",
-            0,
-            "ns",
-            file=a.file,
-            formula=f"{b.header} - {a.header}",
-            inputs=(b.header, a.header),
-        )
+        took = Column.computed(values, f"{b.header} - {a.header}", (b.header, a.header))
+        table.columns["gpu.time"] = replace(took, unit="ns", file=a.file)
         table.raw[a.header], table.raw[b.header] = a, b
 
 
@@ -185,21 +179,13 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
         export.arch = rdna.UNKNOWN
     compiled.join(table, export.source, export.arch)
     printed = counter_names.direct(export.arch, export.counters)
+    if rdna.is_rdna(export.arch, export.counters):
+        printed = printed | rdna.of_simds(export.counters)
     for name, column in export.counters.items():
         metric, factor = printed.get(name, ("", 1.0))
         if metric and metric not in table.columns:
-            values = column.values * factor if factor != 1.0 else column.values
-            table.columns[metric] = Column(
-                values,
-                column.header,
-                column.column,
-                "%" if factor == 0.01 else "",
-                factor,
-                column.file,
-                column.lines,
-                column.formula,
-                column.inputs,
-            )
+            unit = "%" if factor == 0.01 else ""
+            table.columns[metric] = replace(column, values=column.values * factor, unit=unit, factor=factor)
     if "cu_per_gpu" in export.specs:
         table.columns["device.sm_count"] = export.specs["cu_per_gpu"]
     _busy_in_cycles(table, export)
@@ -272,13 +258,9 @@ def _groups(table: Table, export: Export) -> None:
     if group is not None:
         with np.errstate(all="ignore"):  # the last group may be partly filled
             values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
-        table.columns["launch.grid_size"] = Column(
-            values,
-            f"{grid.header} / {group.header}",
-            formula=f"{grid.header} / {group.header}",
-            file=grid.file,
-            inputs=("launch.threads", "launch.block_size"),
-        )
+        formula = f"{grid.header} / {group.header}"
+        groups = Column.computed(values, formula, ("launch.threads", "launch.block_size"))
+        table.columns["launch.grid_size"] = replace(groups, file=grid.file)
 
 
 class _Lookup:
