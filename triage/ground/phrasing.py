@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from triage.ground.units import show
 
-ON_DEVICE = " on device {}, "  # after a time that one of several devices has alone
 
 
 def plural(n: int, word: str) -> str:
