@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from triage.ground.units import show
 
 
-
 def plural(n: int, word: str) -> str:
     """`1 workload`, `2 workloads`, `1,200 passes`."""
     if n == 1:

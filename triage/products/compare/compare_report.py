@@ -13,7 +13,7 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, lower_first, percent, plural, upper_first, whole_percent
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
-from triage.products.compare import charts, factors
+from triage.products.compare import charts
 from triage.products.compare.causes import over_devices
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
@@ -314,9 +314,7 @@ def _why(p: Paired, moved: Sequence[Change]) -> str:
         f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
     ]
     return (
-        factors.chief(p["remarks"])
-        or ", ".join(counters)
-        or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
+        p["chief"] or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
     )
 
 
@@ -331,7 +329,7 @@ def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
     title = lower_first(rules[made["rule"]]["title"])
     text = f"a fix of “{title}” ({made['rule']}) was predicted to change the time by {signed(made['change'] or 0.0)} (range {spread(low, high)})"
     if p["verdict"] == SLOWER and made["achieved"] and made["doubt"] != UNTRIED:
-        if factors.chief(p["remarks"]):
+        if p["chief"]:
             return ""
         return text + f"; measured {signed(longer(p) - 1)}: regression"
     if word := OUTCOMES.get(made["doubt"] or made["came_true"] or ""):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from triage.document.numbers import number
 
@@ -90,6 +90,7 @@ class Paired(Judged):
     own_ns: list[float | None]
     repeats: list[int]
     reading: str
+    chief: str
     changes: list[Change]
     fixed: list[str]
     remaining: list[str]
@@ -108,13 +109,14 @@ class Alone(Name):
 
 
 class Row(TypedDict):
-    """One figure of two timelines; ratio: after / before, None where there was nothing before."""
+    """One figure of two timelines; ratio: after / before, None where there was nothing before. device: of several, the one it is of."""
 
     what: str
     unit: str
     before: float | None
     after: float | None
     ratio: float | None
+    device: NotRequired[str]
 
 
 def row(what: str, unit: str, before: float, after: float) -> Row:

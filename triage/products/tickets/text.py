@@ -83,7 +83,6 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     evidence = [found[r] for r in c["findings"] if r in found]
     by_id = ById(doc["workloads"])
     budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
-    worst = c["workloads"][0]
     saves, low, bound = (ns and ns * _alone(c) for ns in (c["saved_ns"], c["low_ns"], c["bound_ns"]))
     shown = _rows(evidence, by_id, doc["frame"]["duration_ns"], rows)
     return {
