@@ -178,7 +178,7 @@ def test_a_slow_down_is_neither_missed_nor_fixed_nor_better() -> None:
     text, (slower,) = render(doc, "terminal"), doc["pairs"]
     assert "mostly more instructions" in text and "was predicted" not in text
     assert prediction(slower, doc["rules"]) == ""  # more instructions are no fix of idle SMs
-        slower["chief"] = ""
+    slower["chief"] = ""
     assert prediction(slower, doc["rules"]).endswith("measured +621.4 %: regression")
     assert slower["predicted"]
     slower["predicted"]["doubt"] = UNTRIED

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -93,6 +94,7 @@ def judge(
     level = levels(trend.times, trend.of, len(trend.builds))
     steps = shifts(level, floor)
     slower, faster = _rolling(trend, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
+    slower, faster = map(_without_twin, (slower, faster))
     for m in slower:
         m["failing"] = m["change"] > threshold
     seen = detectable(level, steps, max(floor, threshold), first)
@@ -166,18 +168,28 @@ def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[M
     """Lasting changes of the last builds."""
     last = len(trend.builds)
     out: tuple[list[Moved], list[Moved]] = ([], [])
-    for s in steps:
-        if s.at < last - MAX_BUILDS_REPORTED:
-            continue
-        mine = [o for o in steps if o.marker == s.marker]
-        start = max((o.at for o in mine if o.at < s.at), default=0)
-        now = max(o.at for o in mine)
-        before, after = trend.middle(s.marker, start, s.at), trend.middle(s.marker, now, last)
-        # taken back since, by another build: nothing to act on
-        if abs(math.log(after) - math.log(before)) <= math.log1p(floor) or (after > before) != (s.change > 0):
-            continue
-        out[0 if s.change > 0 else 1].append(moved(trend, s, start))
+    for m in dict.fromkeys(s.marker for s in steps):
+        mine = [s for s in steps if s.marker == m]
+        ends = [0, *(s.at for s in mine), last]
+        level = [trend.middle(m, *pair) for pair in pairwise(ends)]
+        gone = _undone(np.log(level), math.log1p(floor))
+        for i, s in enumerate(mine):
+            if s.at >= last - MAX_BUILDS_REPORTED and i not in gone and (level[-1] > level[i]) == (s.change > 0):
+                out[0 if s.change > 0 else 1].append(moved(trend, s, ends[i]) | {"now_ns": number(level[-1], 1)})
     return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
+
+
+def _undone(level: Floats, close: float) -> set[int]:
+    """Steps between two equal levels, which left nothing to act on; but the last of all, which may be the fix. level: logarithms, step i from i to i + 1."""
+    last = len(level) - 2
+    equal = ((i, k) for i, k in combinations(range(last + 1), 2) if abs(level[k + 1] - level[i]) <= close)
+    return {step for i, k in equal for step in range(i, k + (k < last))}
+
+
+def _without_twin(moved: Sequence[Moved]) -> list[Moved]:
+    """Steps without those of a frame that is one marker."""
+    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}
+    return [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
 
 
 def _weight(m: Moved) -> tuple[bool, float, list[str]]:
@@ -194,6 +206,7 @@ def moved(trend: Trend, s: Shift, start: int, after: tuple[int, int] | None = No
         "verdict": "slower" if s.change > 0 else "faster",
         "before_ns": number(trend.middle(s.marker, start, until), 1),
         "after_ns": number(trend.middle(s.marker, *after), 1),
+        "now_ns": number(trend.middle(s.marker, *after), 1),
         "change": round(s.change, 6),
         "interval": [round(s.low, 6), round(s.high, 6)],
         "by": named(b[s.at]),
@@ -322,8 +335,7 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
 
 def _failed(doc: Gate) -> list[str]:
     over = [f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]]
-    steps = steps_of(doc)
-    return [line(m, steps) for m in doc["slower"] if m["failing"]] + over
+    return [line(m) for m in doc["slower"] if m["failing"]] + over
 
 
 def _open(doc: Gate) -> list[str]:
@@ -353,34 +365,12 @@ def times(ratio: float) -> str:
     return "over 1,000x" if ratio > 1_000 else f"{ratio:.3g}x"
 
 
-Steps = Mapping[tuple[str, ...], Sequence[Moved]]  # of each marker, oldest first
-
-
-def steps_of(doc: Gate) -> Steps:
-    """The reported steps of each marker."""
-    out: dict[tuple[str, ...], list[Moved]] = {}
-    for m in sorted((*doc["slower"], *doc["faster"]), key=lambda m: m["by"]["at"]):
-        out.setdefault(tuple(m["marker"]), []).append(m)
-    return out
-
-
-def _later(m: Moved, steps: Steps) -> list[Moved]:
-    return [x for x in steps[tuple(m["marker"])] if x["by"]["at"] > m["by"]["at"]]
-
-
-def undone(m: Moved, steps: Steps) -> Moved | None:
-    """The later step that brought the level before this one back, whatever came after it."""
-    close, before = math.log1p(FLOOR), m["before_ns"] or math.nan
-    return next((x for x in _later(m, steps) if abs(math.log((x["after_ns"] or math.nan) / before)) <= close), None)
-
-
-def now(m: Moved, steps: Steps) -> float:
+def now(m: Moved) -> float:
     """The change from the level before a step to that of the judged build: other steps may have come since."""
-    later = _later(m, steps)
-    return (later[-1]["after_ns"] or 0.0) / (m["before_ns"] or math.nan) - 1 if later else m["change"]
+    return (m["now_ns"] or 0.0) / (m["before_ns"] or math.nan) - 1
 
 
-def line(m: Moved, steps: Steps) -> str:
+def line(m: Moved) -> str:
     """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %), 3.1 % slower now. New top cause: register spilling`."""
     low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
@@ -388,12 +378,7 @@ def line(m: Moved, steps: Steps) -> str:
     why = ""
     if m["title"]:
         why = f". New top cause: {lower_first(m['title'])}" if m["was"] != m["cause"] else ". Top cause unchanged"
+    became = f", {slower_by(now(m))} now" if m["now_ns"] != m["after_ns"] else ""
     span = f"{low:.1f} to {high:.1f} %" if high < 100 else f"{times(1 + low / 100)} to {times(1 + high / 100)}"
-    what = f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){_became(m, steps)}{why}"
+    what = f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){became}{why}"
     return f"{m['by']['revision'][:12]}{others_named}: {what}"
-
-
-def _became(m: Moved, steps: Steps) -> str:
-    if back := undone(m, steps):
-        return f", undone in {back['by']['revision'][:12]}"
-    return f", {slower_by(now(m, steps))} now" if _later(m, steps) else ""

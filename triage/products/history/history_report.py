@@ -12,7 +12,7 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS, SURE
-from triage.products.history.gate import Steps, doubt, line, now, steps_of, times, undone
+from triage.products.history.gate import doubt, line, now, times
 from triage.products.history.history_chart import MINUS, build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved, Part
 from triage.products.history.record import shown
@@ -47,8 +47,6 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
     if form not in GATE:
         raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
-    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}  # a frame of one marker is it
-    moved = [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['of'] or 'Capture'} at {doc['build']['revision'][:12]}"
     words: dict[str, Any] = {
@@ -56,6 +54,7 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         "verdict": verdict(doc),
         "rows": [_row(m) for m in shown_rows],
         "caused": any(m["title"] for m in shown_rows),
+        "since": any(m["now_ns"] != m["after_ns"] for m in shown_rows),
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
         "unsure": [doubt(u) for u in (doc["cannot_tell"] if full else doc["cannot_tell"][:DEFAULT_CHANGES])],
@@ -86,11 +85,7 @@ def verdict(doc: Gate) -> str:
         [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
     )
     counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
-    steps = steps_of(doc)
-    gone = [(m, back) for m in (*past[0], *past[1]) if (back := undone(m, steps))]
-    past = [[m for m in side if all(m is not x for pair in gone for x in pair)] for side in past]
-    still = [*_since(past[0], steps, "still slower"), *_since(past[1], steps, "faster")]
-    still += [f"{_of(m)} {_signed(m['change'])} at {build(m['by'])}, undone in {build(back['by'])}" for m, back in gone]
+    still = [*_since(past[0], "still slower"), *_since(past[1], "faster")]
     before, still = (still, []) if not counts else ([], still)
     counts = counts or (["itself unchanged"] if before else [])
     counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
@@ -107,12 +102,12 @@ def _of(m: Moved) -> str:
     return shown(SEP.join(m["marker"]))
 
 
-def _since(moved: Sequence[Moved], steps: Steps, word: str) -> list[str]:
+def _since(moved: Sequence[Moved], word: str) -> list[str]:
     """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed, as it is now."""
     by: dict[str, list[Moved]] = {}
     for m in moved:
         by.setdefault(build(m["by"]), []).append(m)
-    texts = {name: [f"{_of(m)} {_signed(now(m, steps))}" for m in some] for name, some in by.items()}
+    texts = {name: [f"{_of(m)} {_signed(now(m))}" for m in some] for name, some in by.items()}
     return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in texts.items()]
 
 
@@ -148,6 +143,7 @@ def _row(m: Moved) -> dict[str, Any]:
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
         "change": _signed(m["change"]),
+        "now": _signed(now(m)),
         "since": build(m["by"]) + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
         "by": "" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
@@ -161,11 +157,8 @@ def _signed(change: float) -> str:
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
-    steps = steps_of(doc)
     for m in moved:
-        out += _wrapped(
-            f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, steps)}", "  "
-        )
+        out += _wrapped(f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m)}", "  ")
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -190,10 +183,9 @@ def _junit(doc: Gate) -> str:
     cases = [Case("gate", "no regression", 0.0, None, [verdict(doc), *doc["notes"]])]
     if doc["failed"]:
         cases[0] = Case("gate", "no regression", 0.0, Failure(doc["failed"][0], "regression", doc["failed"]))
-    steps = steps_of(doc)
     for m in (*doc["slower"], *doc["faster"]):
         *path, name = m["marker"]
-        text = line(m, steps)
+        text = line(m)
         failure = Failure(text, "regression", [text]) if m["failing"] else None
         out = [] if failure else [text]
         cases.append(Case(clean(".".join(path)) or "frame", clean(name), (m["after_ns"] or 0) / 1e9, failure, out))
