@@ -16,7 +16,6 @@ from triage.products.history.gate import doubt, line, now, times
 from triage.products.history.history_chart import MINUS, build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved, Part
 from triage.products.history.record import shown
-from triage.products.history.trend import FRAME
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -84,13 +83,15 @@ def verdict(doc: Gate) -> str:
     own, past = (
         [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
     )
-    counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
+    against = doc["against"]
+    parts = [
+        f"{word} than {against}: {_named(side)}" for side, word in zip(own, ("slower", "faster"), strict=True) if side
+    ]
     still = [*_since(past[0], "still slower"), *_since(past[1], "faster")]
-    before, still = (still, []) if not counts else ([], still)
-    counts = counts or (["itself unchanged"] if before else [])
-    counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
-    counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
-    return "; ".join([*before, f"{', '.join(counts) or 'no change'} against {doc['against']}", *still]) + "."
+    parts = [*parts, *still] if parts else [*still, "no new change"] if still else [f"no change against {against}"]
+    parts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
+    parts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
+    return "; ".join(parts) + "."
 
 
 def _is_own(m: Moved, doc: Gate) -> bool:
@@ -98,25 +99,17 @@ def _is_own(m: Moved, doc: Gate) -> bool:
     return doc["build"]["revision"] in (m["by"]["revision"], *m["between"])
 
 
-def _of(m: Moved) -> str:
-    return shown(SEP.join(m["marker"]))
+def _named(moved: Sequence[Moved]) -> str:
+    """`SSR +31.7 %, Bloom +4.1 % and 2 more`: changes as they are now."""
+    return first_of([f"{shown(SEP.join(m['marker']))} {_signed(now(m))}" for m in moved], NAMED)
 
 
 def _since(moved: Sequence[Moved], word: str) -> list[str]:
-    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed, as it is now."""
+    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed."""
     by: dict[str, list[Moved]] = {}
     for m in moved:
         by.setdefault(build(m["by"]), []).append(m)
-    texts = {name: [f"{_of(m)} {_signed(now(m))}" for m in some] for name, some in by.items()}
-    return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in texts.items()]
-
-
-def _counted(moved: Sequence[Moved], word: str) -> list[str]:
-    """`2 markers slower`, and the frame by itself: it is no marker."""
-    markers = sum(m["marker"] != [FRAME] for m in moved)
-    return ([f"{plural(markers, 'marker')} {word}"] if markers else []) + (
-        [f"{FRAME} {word}"] if markers < len(moved) else []
-    )
+    return [f"{word} since {name}: {_named(some)}" for name, some in by.items()]
 
 
 def _held(doc: Gate) -> str:
@@ -255,7 +248,7 @@ def _step(m: Moved, largest: str) -> str:
     row = _row(m)
     by = f", top cause: {short(row['by'], 60)}" if m["title"] else ""
     where = f", {HEADS.largest_in.lower()} {largest}" if largest else ""
-    return f"{row['change']} since {row['since']}{where}{by}"
+    return f"{row['change']} at {row['since']}{where}{by}"
 
 
 def _largest(parts: Sequence[Part]) -> str:
