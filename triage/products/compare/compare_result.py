@@ -75,7 +75,7 @@ class Paired(Judged):
     on a timeline, after; "" elsewhere.
 
     per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
-    own_ns: of these without what lies below.
+    own_ns: of these without what lies below. gone: rule of `fixed` -> the comparison after that no longer holds.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Paired(Judged):
     chief: str
     changes: list[Change]
     fixed: list[str]
+    gone: dict[str, str]
     remaining: list[str]
     new: list[str]
     unknown: list[str]

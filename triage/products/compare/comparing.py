@@ -179,7 +179,8 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
 
 def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:
     before, after = sides
-    both = zip(before.explained(pairs.before[few].tolist()), after.explained(pairs.after[few].tolist()), strict=True)
+    first = before.explained(pairs.before[few].tolist())
+    both = zip(first, after.explained(pairs.after[few].tolist(), first), strict=True)
     own = before.own.middle[pairs.before[few]].tolist(), after.own.middle[pairs.after[few]].tolist()
     needs = {r.id: r.needs for r in before.d.book.rules}
     return [
@@ -222,6 +223,7 @@ def _pair(
         "chief": chief,
         "changes": changes,
         "fixed": fixed,
+        "gone": {r: a.silent[r] for r in fixed if a.silent.get(r)},
         "remaining": _rules(b, a, (FIRED, FIRED)),
         "new": new,
         "unknown": _rules(b, a, (FIRED, UNTOLD), (UNTOLD, FIRED)),

@@ -103,8 +103,8 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
     issue = m.issue()
     if not m.up:
         if m.verdict == FASTER:
-            why = f" and {schema.get(issue).label} rose" if issue else ""
-            return (f"not a regression: fewer warps, but faster{why}; latency is now hidden inside each warp", "")
+            why = f", as {schema.get(issue).label} rose" if issue else ""
+            return (f"not a regression: fewer warps, yet faster{why}", "")
         if issue:
             label = schema.get(issue).label
             return (f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier", "")
@@ -148,7 +148,7 @@ def _hit_rate(m: Move) -> tuple[str, Sense]:
     if m.up:
         return "higher hit rate: a smaller share of requests reaches slower memory", "good"
     if m.verdict == FASTER:
-        return ("not a regression: faster; a better cache in front leaves this one the harder requests", "")
+        return ("not a regression: fewer hits, yet faster", "")
     return "lower hit rate: a larger share of requests reaches slower memory", "bad" if m.timed else ""
 
 

@@ -63,7 +63,8 @@ def remarks(b: Item, a: Item, decided: bool) -> tuple[str, list[str]]:
         ratios, computed = _ratios(b, a, whole)
         chief, counters = _chief(ratios, whole, b, a) if decided else ("", "")
         why = f"{chief}{counters}"
-        if decided and not ratios and not why and len(b.values.keys() & a.values.keys()) > 1:  # the time, and counters
+        counted = any(not m.startswith(("gpu.time", "launch.")) for m in b.values.keys() & a.values.keys())
+        if decided and not ratios and not why and counted:
             why = "the counters of both captures do not tell why: collect instructions, issue rate and DRAM bytes"
         texts = why, _product(ratios, whole, computed, b, a)
         out += [localize(text) for text in texts if text]
@@ -170,6 +171,8 @@ def _stall(faster: bool, b: Item, a: Item) -> str:
 
 def _times(ratio: float) -> str:
     """`270x`, `1.02x`, `0.0051x`: two digits, and hundredths."""
+    if ratio < 0.001:
+        return "below 0.001x"
     return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
 
 

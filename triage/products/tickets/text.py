@@ -187,7 +187,8 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> tuple[list[str
     return checks, {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
-        "why": phrases.check(numbers[0]) if numbers else f["title"],
+        "why": checks[0] if checks else f["title"],
+        "also": "; ".join(checks[1:]),
         "checks": "; ".join(checks),
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
     }
