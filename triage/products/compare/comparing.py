@@ -115,7 +115,7 @@ def _compared(
         "noise_floor": floor,
         "margin": limits.margin,
         "threshold": threshold,
-        "warnings": comparability.warnings(sides, pairs, alone, noun, equal(done["rows"])),
+        "warnings": comparability.warnings(sides, pairs, alone, noun, equal(done["rows"]), bool(done["per_iteration"])),
         "kinds": kinds((before, after), sides, pairs, verdicts, alone, done, frame),
         "work": done,
         "frame": frame,

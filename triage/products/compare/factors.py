@@ -63,7 +63,7 @@ def remarks(b: Item, a: Item, decided: bool) -> tuple[str, list[str]]:
         ratios, computed = _ratios(b, a, whole)
         chief, counters = _chief(ratios, whole, b, a) if decided else ("", "")
         why = f"{chief}{counters}"
-        counted = any(not m.startswith(("gpu.time", "launch.")) for m in b.values.keys() & a.values.keys())
+        counted = any(m.endswith(("throughput", "hit_rate")) for m in b.values.keys() & a.values.keys())
         if decided and not ratios and not why and counted:
             why = "the counters of both captures do not tell why: collect instructions, issue rate and DRAM bytes"
         texts = why, _product(ratios, whole, computed, b, a)
