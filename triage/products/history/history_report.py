@@ -84,11 +84,14 @@ def verdict(doc: Gate) -> str:
         [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
     )
     against = doc["against"]
-    parts = [
-        f"{word} than {against}: {_named(side)}" for side, word in zip(own, ("slower", "faster"), strict=True) if side
-    ]
-    still = [*_since(past[0], "still slower"), *_since(past[1], "faster")]
-    parts = [*parts, *still] if parts else [*still, "no new change"] if still else [f"no change against {against}"]
+    partly = [m["marker"] for m in past[0]]  # a fix of a part of it: the line of what is still slower says so
+    slower, faster = own[0], [m for m in own[1] if m["marker"] not in partly]
+    parts = [f"slower than {against}: {_named(slower)}"] if slower else []
+    parts += _since(past[0], "still slower")
+    parts += [f"faster than {against}: {_named(faster)}"] if faster else []
+    parts += _since(past[1], "faster")
+    if not any(own):
+        parts.append("no new change" if parts else f"no change against {against}")
     parts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     parts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
     return "; ".join(parts) + "."
