@@ -104,7 +104,7 @@ def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
 
 def _middles(times: Floats, nearest: Floats) -> Floats:
     """Median of each marker over some runs, 0 where it did not run in the nearest build."""
-    ran = np.isfinite(nearest).any(axis=0)
+    ran = np.asarray(np.isfinite(nearest).any(axis=0))
     return np.array([np.nanmedian(column) if there else 0.0 for column, there in zip(times.T, ran, strict=True)])
 
 
