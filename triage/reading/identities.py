@@ -81,7 +81,6 @@ IDENTITIES = (
 )  # fmt: skip
 
 
-@cache
 def _formula(text: str, low: float, high: float, sentence: str) -> Identity:
     metrics = tuple(dict.fromkeys(_METRIC_RE.findall(text)))
     quotient = lambda *values: formulas.evaluate(text, dict(zip(metrics, values, strict=True)).__getitem__)  # noqa: E731
