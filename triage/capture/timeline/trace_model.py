@@ -83,10 +83,7 @@ def build(trace: Trace) -> Timeline:
 
 
 def _measured(trace: Trace, threads: HostThreads, since: int) -> tuple[list[DeviceTimeline], Floats]:
-    """(every device by what starts from an instant on, the own time of each operation, 0 of those before).
-
-    Lanes and the longest gaps are those of the whole trace: without what comes before, they are empty.
-    """
+    """(each device by what starts from an instant on, own times); only the whole has lanes and longest gaps."""
     ops = trace.operations
     own, first = np.zeros(len(ops)), ops.start.min()
     lanes = np.linspace(first, ops.end.max(), PARTS + 1).astype(np.int64) if since <= first else None
@@ -170,7 +167,7 @@ def _device(
         earlier_ns=int(gaps.length[gaps.unseen].sum()),
         ahead_ns=gaps.ahead_ns(),
     )
-    _communication(made, trace, rows, start, end, copy_union)
+    _communication(made, trace, rows, copy_union)
     call = ops.call[rows[kernels]]
     made.called = int((call >= 0).sum())
     made.graph_nodes = int(_graphs(trace.calls)[call[call >= 0]].sum())
@@ -207,11 +204,10 @@ def _device(
     return made, busy, gaps
 
 
-def _communication(
-    made: DeviceTimeline, trace: Trace, rows: Indices, start: Indices, end: Indices, copies: Union
-) -> None:
+def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, copies: Union) -> None:
     """Enter computing, communication and what of it nothing hides."""
-    kind, named = trace.operations.kind[rows], trace.operations.name[rows]
+    ops = trace.operations
+    start, end, kind, named = ops.start[rows], ops.end[rows], ops.kind[rows], ops.name[rows]
     # custom all-reduces wait for other devices as well, but NCCL's and RCCL's time is what other tools call communication
     talking = np.array(["nccl" in n.lower() or "rccl" in n.lower() for n in trace.names], dtype=bool)
     comm_rows = (kind == KERNEL) & talking[named]
@@ -219,7 +215,7 @@ def _communication(
     both = union(start[kind != COPY], end[kind != COPY]) if comm.length else compute
     made.compute_ns, made.comm_ns = compute.length, comm.length
     made.exposed_comm_ns = comm.length - comm.shared(compute)
-    stream = trace.operations.stream[rows]
+    stream = ops.stream[rows]
     in_line = comm_rows & np.isin(stream, stream[(kind == KERNEL) & ~comm_rows])
     made.comm_in_line_ns = int((end - start)[in_line].sum())
     made.exposed_copy_ns = copies.length - copies.shared(both)

@@ -63,12 +63,9 @@ def read(source: Source, dialect: str, header: Header, brackets: bool, decimal: 
     if not found:
         raise BadCapture(f"{source.path}: no table found", "export again")
     source.delimiter = found[0].separator
-    headers = [_headers(s, body, brackets) for s in found]
-    wanted = [candidates(h) for h in headers]
-    style = _style(source, body, found, wanted, decimal)
+    style = _style(source, body, found, brackets, decimal)
     quality: list[Quality] = []
-    made = (_piece(body, *one, style, quality) for one in zip(found, headers, wanted, strict=True))
-    pieces = [p for p in made if p is not None]
+    pieces = [p for s in found if (p := _piece(body, s, brackets, style, quality)) is not None]
     if not pieces:
         raise no_rows(source)
     return assemble(source, dialect, pieces, [n for n, _ in map(_bracketed, found[0].headers)], style, quality)
@@ -160,28 +157,21 @@ def choose(
     return columns, used
 
 
-def _style(
-    source: Source, body: Body, found: list[Segment], wanted: list[dict[str, list[int]]], decimal: str
-) -> units.Style:
+def _style(source: Source, body: Body, found: list[Segment], brackets: bool, decimal: str) -> units.Style:
     """The number style from the mapped columns of the first records; UnknownUnit when it stays open."""
     texts: set[str] = set()
-    for seg, columns in zip(found[:3], wanted[:3], strict=True):
+    for seg in found[:3]:
+        wanted = [c for cs in candidates(_headers(seg, body, brackets)).values() for c in cs]
         sample = bytes(body.data[seg.start : min(seg.end, seg.start + (1 << 20))]).decode(body.encoding, "replace")
         if seg.separator == "," and '"' not in sample:  # no number can hold a comma
             return "us" if not decimal else ncu_long.decimal_style(source, [], ",", decimal)
         for row in csv.reader(sample.replace("\r", "").split("\n")[:200], delimiter=seg.separator):
-            texts |= {row[c] for cs in columns.values() for c in cs if c < len(row)}
+            texts |= {row[c] for c in wanted if c < len(row)}
     return ncu_long.decimal_style(source, sorted(texts), found[0].separator, decimal)
 
 
-def _piece(
-    body: Body,
-    seg: Segment,
-    headers: list[tuple[str, str]],
-    wanted: dict[str, list[int]],
-    style: units.Style,
-    quality: list[Quality],
-) -> Piece | None:
+def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality: list[Quality]) -> Piece | None:
+    headers = _headers(seg, body, brackets)
     low = [schema.normal(n) for n, _ in headers]
     roles = {r: low.index(n) for r, accepted in ROLES.items() for n in reversed(accepted) if n in low}
     if "id" not in roles or "kernel" not in roles:
@@ -205,6 +195,7 @@ def _piece(
         shape.alike(
             body.source, {"Process ID": np.array(processes, object)[at[keep]]}, lambda row: int(lines[keep][row])
         )
+    wanted = candidates(headers)
     flat = sorted({c for cs in wanted.values() for c in cs})
     numbers = _numbers(body, seg, flat, style, len(texts))
     odd = Odd()
