@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from functools import cache
 
 import numpy as np
 from msgspec.structs import replace
@@ -123,15 +124,18 @@ def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
     return out, damaged
 
 
+@cache
+def _needed() -> frozenset[str]:
+    every = (*counter_names.FORMULAS, *rdna.FORMULAS)
+    inputs = {n.rpartition(".")[2] for _, formula in every for n in formulas.names(formula) if not n.islower()}
+    return frozenset((*counter_names.DIRECT, *inputs, "SQ_LEVEL_WAVES"))
+
+
 def wanted(headers: Iterable[str]) -> set[str]:
     """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
-    needed = set(counter_names.DIRECT)
-    for _, formula in (*counter_names.FORMULAS, *rdna.FORMULAS):
-        needed.update(n.rpartition(".")[2] for n in formulas.names(formula) if not n.islower())
-    needed.add("SQ_LEVEL_WAVES")
-    headers = list(headers)
+    needed, headers = _needed(), list(headers)
     have = set(headers)
-    out = needed & have
+    out = have & needed
     out.update(h for h in have if f"{h}_sum" in needed)
     for h in headers:  # channels only where the tool did not sum them up: a GPU has up to 128
         if ((m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have) or (
