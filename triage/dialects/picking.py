@@ -9,7 +9,7 @@ from contextlib import suppress
 from triage import schema
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.dialects import registry
+from triage.dialects import quoted_text, registry
 from triage.dialects.contract import Dialect, Match
 from triage.dialects.registry import Entry
 from triage.ground.errors import CaptureError, NotTriageable, UnknownDialect
@@ -30,7 +30,11 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
+    with suppress(CaptureError):  # binary, or a folder
+        quoted_text.unmark(source)
     matches, refusals = _asked(source)
+    if not matches and not refusals and not source.is_folder:
+        matches = _within(source)
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
         match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
@@ -47,6 +51,16 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
 def is_known(source: Source) -> bool:
     """True if a dialect recognises a source; says no more, and so looks at no file of a folder that none recognises."""
     return bool(_asked(source)[0])
+
+
+def _within(source: Source) -> list[tuple[Match, Dialect]]:
+    """Matches of the surest table within a text that no dialect recognises as a whole; the source is then that table."""
+    found = [(matches, part) for part in quoted_text.tables(source) if (matches := _asked(part)[0])]
+    if not found:
+        return []
+    matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
+    source.rewrite(part.text().encode(source.encoding.removesuffix("-sig")))
+    return matches
 
 
 def _asked(source: Source) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:

@@ -1,0 +1,66 @@
+"""What stands around an export that someone pasted: a page's prose, a shell's lines, marks of quotes and comments.
+
+Lines keep their numbers: what is no part of the export is blank, and marks at the beginning of lines are taken away.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from triage.capture.cells import cells, delimiter
+from triage.capture.source import HEAD, Source
+
+MIN_WIDTH = 3  # cells of a row; prose with a comma has two
+MIN_MARKED = 0.7  # heuristic: of the lines from the first marked one on; an excerpt says `...` between them
+_MARKS = (re.compile(r"\s{0,8}> ?"), re.compile(r"\s{0,8}//+ ?"), re.compile(r"\s{0,8}\d{1,6}: "), re.compile("# ?"))
+_COMMENT = _MARKS[-1]  # what a table may have above its header, unmarked: of nothing else but such lines
+_EMPHASIS_RE = re.compile(r"\*\*|`|(?<=\|) *[~≈](?=\d)")
+_FIGURE_RE = re.compile(r"[+-]?[\d.]+%?")
+
+
+def unmark(source: Source) -> None:
+    """Take quotes' and comments' marks from the lines of a text that has hardly any others."""
+    lines = source.head_lines
+    for mark in _MARKS:
+        marked = [bool(mark.match(line)) for line in lines]
+        if sum(marked) < MIN_WIDTH:
+            continue
+        written = [is_so for line, is_so in zip(lines, marked, strict=True) if line.strip()]
+        rest = written[written.index(True) :]
+        if sum(rest) >= len(rest) * (1.0 if mark is _COMMENT else MIN_MARKED):
+            _rewrite(source, [mark.sub("", line, count=1) if is_so else "" for line, is_so in zip(lines, marked, strict=True)])  # fmt: skip
+            return
+
+
+def tables(source: Source) -> Iterator[Source]:
+    """A source for each table within a text, the longest first: its header and the rows below."""
+    lines = source.head_lines
+    if len(source.head) >= HEAD:
+        return
+    for at in sorted(_places(lines), key=len, reverse=True):
+        part = source.copy()
+        _rewrite(part, [_EMPHASIS_RE.sub("", line) if n in at else "" for n, line in enumerate(lines)])
+        yield part
+
+
+def _places(lines: Sequence[str]) -> Iterator[range]:
+    """The lines of each table: of one width, below a header without figures."""
+    widths = [0 if line.lstrip().startswith("```") else _width(line) for line in lines]
+    for width, run in itertools.groupby(range(len(lines)), key=widths.__getitem__):
+        at = list(run)
+        if width >= MIN_WIDTH and len(at) > 1 and not any(map(_FIGURE_RE.fullmatch, _cells(lines[at[0]]))):
+            yield range(at[0], at[-1] + 1)
+
+
+def _width(line: str) -> int:
+    return len(_cells(line)) if any(d in line for d in ",;\t|") else 0
+
+
+def _cells(line: str) -> list[str]:
+    return [c.strip() for c in cells(line, delimiter(line))]
+
+
+def _rewrite(source: Source, lines: Iterable[str]) -> None:
+    source.rewrite("\n".join(lines).encode(source.encoding.removesuffix("-sig"), "replace"))
