@@ -43,7 +43,7 @@ _NVTX = "nvtx_sum"
 # what nsys writes above a report: its script, or its title with its name in brackets
 _TITLE = re.compile(r"reports/(\w+?)\.py\b|^ *\*\* .*\((\w+)\):\s*$")
 _OF_THE_SYSTEM = re.compile(
-    r"(?:^|[,;\t|\"] *)(?:pthread_|sem_|poll\b|epoll_|ioctl\b|futex\b|select\b|mmap\b|read\b|fopen\b|sleep\b)"
+    r"(?:^|[,;\t|\"] *|\s{2})(?:pthread_|sem_|poll\b|epoll_|ioctl\b|futex\b|select\b|mmap\b|read\b|fopen\b|sleep\b)"
 )
 _OSRT = "osrt_sum"
 TITLE_LINES = 4  # between a report's title and its header, blank ones and the dashes among them
@@ -88,6 +88,7 @@ def unit_of(header: str) -> str:
 
 def _report(headers: Sequence[str]) -> str:
     have = {bare(h) for h in headers}
+    have |= {"operation"} if "operations" in have else set()  # whose names older versions call no operations
     return next((r for r, (must, never) in REPORTS.items() if must <= have and not never & have), "")
 
 
@@ -146,7 +147,7 @@ def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]
         raise BadCapture(f"{source.path}: header without rows", "nothing ran on the GPU during profiling")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
     # a doubtful number is read as the tool prints it: nothing here has a delimiter that could decide
-    style = units.style([r[c] for r in rows for c in numeric], f"{source.path}: ", "us")
+    style = units.style([c for r in rows for c in r if c[:1].isdigit()], f"{source.path}: ", "us")
     odd = Odd()
     numbers = {
         c: np.array(
@@ -194,8 +195,10 @@ def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], lis
         if not line.strip() or _SAY.match(line):
             break
         row = [line[a:b].strip() for a, b in found.spans]
+        last = found.spans[-1][0]
+        row[-1] = line[line.rfind(" ", 0, last + 1) + 1 :].strip() if line[last - 1 : last].strip() else row[-1]  # a quote may shift rows
         # a row begins with its share of the time or with nothing; a long name goes on below as text
-        if re.match(r"[\d.,%]+$", row[0]) or not row[0]:
+        if re.match(r"[.,]?\d[\d.,%]*$", row[0]) or not row[0]:
             rows.append(row)
             lines.append(number)
     return rows, lines
