@@ -167,7 +167,11 @@ class Source:
         if self._data is not None or self.is_folder or self._packing:
             return None
         # the head may set a line aside
-        return self.path if self.head is not None and not self.aside and not self._mixed and self._written is None else None
+        return (
+            self.path
+            if self.head is not None and not self.aside and not self._mixed and self._written is None
+            else None
+        )
 
     def unchanged(self) -> None:
         """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from triage import schema
@@ -33,8 +33,8 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     with suppress(CaptureError):  # binary, or a folder
         quoted_text.unmark(source)
     matches, refusals = _asked(source)
-    if not matches and not refusals and not source.is_folder:
-        matches = _within(source)
+    if not refusals and not source.is_folder and (not matches or _is_of_no_tool(matches, source)):
+        matches = _within(source) or matches
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
         match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
@@ -61,6 +61,11 @@ def _within(source: Source) -> list[tuple[Match, Dialect]]:
     matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
     source.rewrite(part.text().encode(source.encoding.removesuffix("-sig")))
     return matches
+
+
+def _is_of_no_tool(matches: Sequence[tuple[Match, Dialect]], source: Source) -> bool:
+    """True for a page with a custom table: the text around it is no part of that."""
+    return all(d.NAME == CUSTOM for _, d in matches) and quoted_text.is_page(source)
 
 
 def _asked(source: Source) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:
@@ -133,7 +138,8 @@ def _unknown(source: Source) -> UnknownDialect:
         return _unknown_folder(source)
     lists = "or list supported formats: triage list dialects"
     # a rule of dashes above a table says nothing of it
-    lines = [line.strip() for line in source.head_lines if line.strip()] or [""]
+    table = next(quoted_text.tables(source), source) if quoted_text.is_page(source) else source
+    lines = [line.strip(" \t|") for line in table.head_lines if line.strip()] or [""]
     first = next((line for line in lines if any(c.isalnum() for c in line)), lines[0])
     columns = [c.strip()[:40] for c in cells(first)[:3]]
     if not first.replace("\t", "").isprintable() or "\ufffd" in first:

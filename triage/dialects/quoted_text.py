@@ -16,7 +16,10 @@ MIN_WIDTH = 3  # cells of a row; prose with a comma has two
 MIN_MARKED = 0.7  # heuristic: of the lines from the first marked one on; an excerpt says `...` between them
 _MARKS = (re.compile(r"\s{0,8}> ?"), re.compile(r"\s{0,8}//+ ?"), re.compile(r"\s{0,8}\d{1,6}: "), re.compile("# ?"))
 _COMMENT = _MARKS[-1]  # what a table may have above its header, unmarked: of nothing else but such lines
-_EMPHASIS_RE = re.compile(r"\*\*|`|(?<=\|) *[~≈](?=\d)")
+_RULE_RE = re.compile(r"\s{0,9}\|[ :|-]+")  # below the header of a Markdown table, with dashes
+_EMPHASIS_RE = re.compile(r"\*\*|`| \([\d.]+%\)|(?<=\| )[~≈](?=\d)")
+_OUTSIDE_RE = re.compile(r"[-=\s]*$|\s{0,8}```")  # of the rows of a table: rules and fences
+_DELIMITED_RE = re.compile(r"[,;\t|]")
 _FIGURE_RE = re.compile(r"[+-]?[\d.]+%?")
 
 
@@ -30,8 +33,13 @@ def unmark(source: Source) -> None:
         written = [is_so for line, is_so in zip(lines, marked, strict=True) if line.strip()]
         rest = written[written.index(True) :]
         if sum(rest) >= len(rest) * (1.0 if mark is _COMMENT else MIN_MARKED):
-            _rewrite(source, [mark.sub("", line, count=1) if is_so else "" for line, is_so in zip(lines, marked, strict=True)])  # fmt: skip
+            _rewrite(source, [mark.sub("", line, count=1) if mark.match(line) else "" for line in source.lines()])
             return
+
+
+def is_page(source: Source) -> bool:
+    """True for a text with a table as Markdown writes it."""
+    return any("---" in line and _RULE_RE.fullmatch(line) for line in source.head_lines)
 
 
 def tables(source: Source) -> Iterator[Source]:
@@ -41,25 +49,29 @@ def tables(source: Source) -> Iterator[Source]:
         return
     for at in sorted(_places(lines), key=len, reverse=True):
         part = source.copy()
-        _rewrite(part, [_EMPHASIS_RE.sub("", line) if n in at else "" for n, line in enumerate(lines)])
+        aligned = not _DELIMITED_RE.search(lines[at[0]])
+        written = ["\t".join(_cells(line)) if aligned else _plain(line) for line in lines[at.start : at.stop]]
+        _rewrite(part, [*[""] * at.start, *written, ""])
         yield part
 
 
 def _places(lines: Sequence[str]) -> Iterator[range]:
     """The lines of each table: of one width, below a header without figures."""
-    widths = [0 if line.lstrip().startswith("```") else _width(line) for line in lines]
-    for width, run in itertools.groupby(range(len(lines)), key=widths.__getitem__):
+    rows = {n: _cells(line) for n, line in enumerate(lines) if not _OUTSIDE_RE.match(line)}
+    for width, run in itertools.groupby(rows, key=lambda n: len(rows[n])):
         at = list(run)
-        if width >= MIN_WIDTH and len(at) > 1 and not any(map(_FIGURE_RE.fullmatch, _cells(lines[at[0]]))):
+        if width >= MIN_WIDTH and len(at) > 1 and not any(map(_FIGURE_RE.fullmatch, rows[at[0]])):
             yield range(at[0], at[-1] + 1)
 
 
-def _width(line: str) -> int:
-    return len(_cells(line)) if any(d in line for d in ",;\t|") else 0
-
-
 def _cells(line: str) -> list[str]:
-    return [c.strip() for c in cells(line, delimiter(line))]
+    """Cells of a row, between delimiters or runs of blanks."""
+    delimited = cells(line, delimiter(line)) if _DELIMITED_RE.search(line) else re.split(r"\s{2,}", line.strip())
+    return [c.strip() for c in delimited]
+
+
+def _plain(line: str) -> str:
+    return _EMPHASIS_RE.sub("", line) if line.lstrip().startswith("|") else line
 
 
 def _rewrite(source: Source, lines: Iterable[str]) -> None:

@@ -30,7 +30,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects.tables import csv_parser, first_row, number_cells, plain_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
-from triage.schema import normal
+from triage.schema import by_alias, normal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,8 @@ def _numbers(
     for c, values in raw.items():
         title = headers[c] if c < len(headers) else ""
         unit = stated_unit(title) or printed.get(c, "")
-        out[c] = number_cells.floats(values, style, title, unit, line, odd, grouped)
+        whole = grouped or by_alias().get(normal(title)) == "frame.calls"  # which have no fractions
+        out[c] = number_cells.floats(values, style, title, unit, line, odd, whole)
     return out
 
 

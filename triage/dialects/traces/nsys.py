@@ -196,7 +196,9 @@ def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], lis
             break
         row = [line[a:b].strip() for a, b in found.spans]
         last = found.spans[-1][0]
-        row[-1] = line[line.rfind(" ", 0, last + 1) + 1 :].strip() if line[last - 1 : last].strip() else row[-1]  # a quote may shift rows
+        row[-1] = (
+            line[line.rfind(" ", 0, last + 1) + 1 :].strip() if line[last - 1 : last].strip() else row[-1]
+        )  # a quote may shift rows
         # a row begins with its share of the time or with nothing; a long name goes on below as text
         if re.match(r"[.,]?\d[\d.,%]*$", row[0]) or not row[0]:
             rows.append(row)
