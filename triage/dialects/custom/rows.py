@@ -25,7 +25,9 @@ _KIND_OF = {word: kind for kind, words in vocabulary.spellings("kinds").items() 
 assert {*_KIND_OF.values()} <= set(KINDS)
 # words for what limits the occupancy; of two in one cell the first counts: `shared memory per group`
 _LIMITS = {f"limited_by.{what}": {*words} for what, words in vocabulary.spellings("limits").items()}
-_QUEUES = {word: float(is_async) for is_async, words in enumerate(vocabulary.spellings("queues").values()) for word in words}
+_QUEUES = {
+    word: float(is_async) for is_async, words in enumerate(vocabulary.spellings("queues").values()) for word in words
+}
 # a row of such a name heads the rows of its frame
 _FRAME_RE = re.compile(r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE)
 _LOOKED_AT = 20  # rows

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -20,24 +24,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.schema import normal
 
-# report -> (columns it must have, columns it must not have), by bare header without unit; the first that fits.
-# Some differ in their last columns only: nvtx_sum has Style and Range where cuda_gpu_kern_sum has Name.
-REPORTS: dict[str, tuple[set[str], set[str]]] = {
-    "cuda_gpu_trace": ({"start", "duration", "grdx", "blkx", "name"}, set()),
-    "nvtx_gpu_proj_sum": ({"range", "total proj time"}, set()),
-    "nvtx_kern_sum": ({"nvtx range", "kernel name", "total time"}, set()),
-    "nvtx_gpu_proj_trace": ({"projected start", "projected duration"}, set()),
-    "cuda_kern_exec_sum": ({"qcount", "kernel name"}, set()),
-    "cuda_kern_exec_trace": ({"queue dur", "kernel name"}, set()),
-    "cuda_gpu_sum": ({"total time", "instances", "category", "operation"}, set()),
-    "nvtx_sum": ({"total time", "range"}, {"total proj time"}),
-    "nvtx_pushpop_trace": ({"start", "duration", "name", "pid", "tid"}, {"grdx", "result"}),
-    "cuda_api_trace": ({"start", "duration", "name", "result", "pid"}, {"grdx"}),
-    "cuda_gpu_mem_time_sum": ({"total time", "operation"}, {"category", "num calls"}),
-    "cuda_gpu_mem_size_sum": ({"total", "operation"}, {"total time"}),
-    "cuda_api_sum": ({"total time", "num calls", "name"}, set()),
-    "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
-}
+_FILE = Path(__file__).resolve().parent / "nsys_reports.toml"
 _API = "cuda_api_sum"
 _NVTX = "nvtx_sum"
 # what nsys writes above a report: its script, or its title with its name in brackets
@@ -47,17 +34,6 @@ _OF_THE_SYSTEM = re.compile(
 )
 _OSRT = "osrt_sum"
 TITLE_LINES = 4  # between a report's title and its header, blank ones and the dashes among them
-_WHAT = {
-    "nvtx_sum": "NVTX ranges timed on the CPU",
-    "nvtx_pushpop_trace": "NVTX ranges timed on the CPU",
-    "cuda_gpu_mem_time_sum": "copies between memories",
-    "cuda_gpu_mem_size_sum": "sizes of copies between memories",
-    _API: "calls of an API, timed on the CPU",
-    _OSRT: "calls of the operating system, timed on the CPU",
-    "cuda_kern_exec_sum": "launch and queue times",
-    "cuda_kern_exec_trace": "launch and queue times",
-    "nvtx_gpu_proj_trace": "single NVTX ranges",
-}
 # what nsys itself says between two reports in one output
 _SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|NOTICE|SKIPPED|WARNING|\*\*)")
 
@@ -86,10 +62,20 @@ def unit_of(header: str) -> str:
     return m[1] if m else ""
 
 
+@cache
+def _reports() -> Mapping[str, Mapping[str, Any]]:
+    """Report -> the columns that it must have and must not have, and what it is; the first that fits."""
+    return tomllib.loads(_FILE.read_text("utf-8"))
+
+
+def _what(report: str) -> str:
+    return str(_reports().get(report, {}).get("what", _reports()[_API]["what"]))
+
+
 def _report(headers: Sequence[str]) -> str:
     have = {bare(h) for h in headers}
     have |= {"operation"} if "operations" in have else set()  # whose names older versions call no operations
-    return next((r for r, (must, never) in REPORTS.items() if must <= have and not never & have), "")
+    return next((r for r, c in _reports().items() if have >= {*c["must"]} and have.isdisjoint(c.get("never", ()))), "")
 
 
 def _titled(lines: Sequence[str], at: int) -> str:
@@ -219,7 +205,7 @@ def time(source: Source, grid: Wide, found: ReportTable, c: int) -> Column:
 
 def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
-    seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, _WHAT[_API])})" for f in found))
+    seen = ", ".join(dict.fromkeys(f"{f.report} ({_what(f.report)})" for f in found))
     export = "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep"
     if re.search(r"SKIPPED: .*does not contain CUDA (?:kernel|trace) data", source.head_text):
         export = f"its report holds no CUDA work: {_RECORD}"
