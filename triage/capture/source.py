@@ -135,10 +135,6 @@ class Source:
             self.__dict__.pop(name, None)
         self._written, self._mended, self._marks = text, None, [(1, 0)]
 
-    def copy(self) -> Source:
-        """The same input once more, for another text."""
-        return self._anew(self._all_aside)
-
     def related(self, path: str | Path) -> Source:
         """Another file of the same export."""
         return Source(str(path), max_unpacked=self._max, aside=self._all_aside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from triage import schema
@@ -33,7 +33,8 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     with suppress(CaptureError):  # binary, or a folder
         quoted_text.unmark(source)
     matches, refusals = _asked(source)
-    if not refusals and not source.is_folder and (not matches or _is_of_no_tool(matches, source)):
+    of_no_tool = all(d.NAME == CUSTOM for _, d in matches) and (not matches or quoted_text.is_page(source))
+    if of_no_tool and not refusals and not source.is_folder:
         matches = _within(source) or matches
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
@@ -61,11 +62,6 @@ def _within(source: Source) -> list[tuple[Match, Dialect]]:
     matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
     source.rewrite(part.text().encode(source.encoding.removesuffix("-sig")))
     return matches
-
-
-def _is_of_no_tool(matches: Sequence[tuple[Match, Dialect]], source: Source) -> bool:
-    """True for a page with a custom table: the text around it is no part of that."""
-    return all(d.NAME == CUSTOM for _, d in matches) and quoted_text.is_page(source)
 
 
 def _asked(source: Source) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:

@@ -48,7 +48,7 @@ def tables(source: Source) -> Iterator[Source]:
     if len(source.head) >= HEAD:
         return
     for at in sorted(_places(lines), key=len, reverse=True):
-        part = source.copy()
+        part = source.without(source.path, ())
         aligned = not _DELIMITED_RE.search(lines[at[0]])
         written = ["\t".join(_cells(line)) if aligned else _plain(line) for line in lines[at.start : at.stop]]
         _rewrite(part, [*[""] * at.start, *written, ""])

@@ -160,33 +160,23 @@ def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], lis
     """Cells and lines of a report laid out for people."""
     rows: list[list[str]] = []
     lines: list[int] = []
+    box, last = found.layout == "box", found.spans[-1][0]
     for number, line in enumerate(source.lines(), 1):
-        if number <= found.line:
+        # dashes follow the header, rules of a box may stand between rows
+        rule = line.lstrip().startswith("+") if box else number == found.line + 1
+        if number <= found.line or rule or number in source.aside:
             continue
-        if found.layout == "box":
-            if line.lstrip().startswith("+"):  # a rule of the box
-                pass
-            elif not line.lstrip().startswith("|"):
-                break
-            else:
-                # names may hold bars: the last cell takes the rest
-                parts = line.strip().strip("|").split("|", len(found.headers) - 1)
-                rows.append([c.strip() for c in parts] + [""] * (len(found.headers) - len(parts)))
-                lines.append(number)
-            continue
-        if number == found.line + 1:  # the dashes
-            continue
-        if number in source.aside:
-            continue
-        if not line.strip() or _SAY.match(line):
+        if not line.strip() or _SAY.match(line) or (box and not line.lstrip().startswith("|")):
             break
-        row = [line[a:b].strip() for a, b in found.spans]
-        last = found.spans[-1][0]
-        row[-1] = (
-            line[line.rfind(" ", 0, last + 1) + 1 :].strip() if line[last - 1 : last].strip() else row[-1]
-        )  # a quote may shift rows
+        if box:  # names may hold bars: the last cell takes the rest
+            row = [c.strip() for c in line.strip().strip("|").split("|", len(found.headers) - 1)]
+            row += [""] * (len(found.headers) - len(row))
+        else:
+            row = [line[a:b].strip() for a, b in found.spans]
+            if line[last - 1 : last].strip():  # a quote may have shifted the row
+                row[-1] = line[line.rfind(" ", 0, last) + 1 :].strip()
         # a row begins with its share of the time or with nothing; a long name goes on below as text
-        if re.match(r"[.,]?\d[\d.,%]*$", row[0]) or not row[0]:
+        if box or re.match(r"[.,]?\d[\d.,%]*$", row[0]) or not row[0]:
             rows.append(row)
             lines.append(number)
     return rows, lines

@@ -32,18 +32,14 @@ _TIMES = {
     "gpu.time_stddev": ("stddev", "proj stddev"),
 }
 _NAMES = ("kernel name", "name", "operation", "range")
+_TOTAL, _COUNT = ("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances")
+_LEAST, _MOST, _MEAN = ("min", "minimum", "projmin"), ("max", "maximum", "projmax"), ("avg", "average", "projavg")
 REDUNDANT = (
-    Product(("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances"), ("avg", "average", "projavg")),
-    Shares(("time%",), ("totaltime", "totalprojtime")),
-    Ordered((("min", "minimum", "projmin"), ("avg", "average", "projavg"), ("max", "maximum", "projmax"))),
-    Ordered((("min", "minimum", "projmin"), ("med", "median", "projmed"), ("max", "maximum", "projmax"))),
-    Extremes(
-        ("totaltime", "totalprojtime"),
-        ("instances", "kerninst", "rangeinstances"),
-        ("min", "minimum", "projmin"),
-        ("max", "maximum", "projmax"),
-        ("stddev", "projstddev"),
-    ),
+    Product(_TOTAL, _COUNT, _MEAN),
+    Shares(("time%",), _TOTAL),
+    Ordered((_LEAST, _MEAN, _MOST)),
+    Ordered((_LEAST, ("med", "median", "projmed"), _MOST)),
+    Extremes(_TOTAL, _COUNT, _LEAST, _MOST, ("stddev", "projstddev")),
 )
 # one of them, or more in another unit of time (Nsight Systems User Guide, reports of nsys stats)
 DECIMALS = ("Time (%)", "Time(%)", "Avg (ns)", "Med (ns)", "StdDev (ns)", "Average", "Median", "StdDev")
