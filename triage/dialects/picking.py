@@ -61,7 +61,8 @@ def _within(source: Source) -> list[tuple[Match, Dialect]]:
         return []
     matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
     source.rewrite(part.text().encode(source.encoding.removesuffix("-sig")))
-    return matches
+    which = "the longest table" if len(found) > 1 else "a table"
+    return [(Match(m.score, f"{m.why}, {which} in a text"), d) for m, d in matches]
 
 
 def _asked(source: Source) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:

@@ -60,8 +60,14 @@ def _places(lines: Sequence[str]) -> Iterator[range]:
     rows = {n: _cells(line) for n, line in enumerate(lines) if not _OUTSIDE_RE.match(line)}
     for width, run in itertools.groupby(rows, key=lambda n: len(rows[n])):
         at = list(run)
-        if width >= MIN_WIDTH and len(at) > 1 and not any(map(_FIGURE_RE.fullmatch, rows[at[0]])):
-            yield range(at[0], at[-1] + 1)
+        beside = [rows[n] for n in (at[0] - 1, at[-1] + 1) if n in rows]  # cut or damaged rows, else prose
+        if width < MIN_WIDTH or len(at) < 2 or _has_figure(rows[at[0]]) or any(map(_has_figure, beside)):
+            continue
+        yield range(at[0], at[-1] + 1)
+
+
+def _has_figure(row: Sequence[str]) -> bool:
+    return len(row) > 1 and any(map(_FIGURE_RE.fullmatch, row))
 
 
 def _cells(line: str) -> list[str]:
