@@ -71,9 +71,10 @@ def _has_figure(row: Sequence[str]) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    """Cells of a row, between delimiters or runs of blanks."""
-    delimited = cells(line, delimiter(line)) if _DELIMITED_RE.search(line) else re.split(r"\s{2,}", line.strip())
-    return [c.strip() for c in delimited]
+    """Cells of a row, between delimiters or, where those stand in its last cell alone, runs of blanks."""
+    found = [c.strip() for c in cells(line, delimiter(line))]
+    aligned = re.split(r"\s{2,}", line.strip())
+    return aligned if len(found) < 2 or ("|" not in line and len(re.split(r"\s{2,}", found[0])) >= MIN_WIDTH) else found
 
 
 def _plain(line: str) -> str:

@@ -7,6 +7,7 @@ each may mean, `agree` on one reading by the columns beside it, `believe` it or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -27,6 +28,7 @@ from triage.dialects.tables import device_name, kernel_sums, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
 
+_WORK_RE = re.compile(r"\b(?:kernel(?: name)?|op|operator|operation)\Z")
 SAME_RATIO = 0.01  # between rounded percentages and their times
 NAME = "generic"
 TITLE = "Custom table, one row per workload"
@@ -95,8 +97,8 @@ def read(source: Source, options: Options) -> Table:
 
 
 def _is_of_kernels(headers: Sequence[str], roles: Mapping[str, int]) -> bool:
-    """True for a table that calls its rows kernels."""
-    return "name" in roles and schema.normal(headers[roles["name"]]) in ("kernel", "kernel name")
+    """True for a table that calls its rows kernels or operators."""
+    return "name" in roles and bool(_WORK_RE.search(schema.normal(headers[roles["name"]])))
 
 
 def _without_columns(source: Source, line: int, wide: Wide, roles: dict[str, int]) -> Table:

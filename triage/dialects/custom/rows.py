@@ -30,6 +30,7 @@ _QUEUES = {
 }
 # a row of such a name heads the rows of its frame
 _FRAME_RE = re.compile(r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE)
+_KERNEL_RE = re.compile(r"\bkernel(?:[ _]?name)?\Z", re.IGNORECASE)  # `Main kernel name`
 _LOOKED_AT = 20  # rows
 
 
@@ -100,6 +101,9 @@ def _find_device(layout: _Layout) -> None:
 def _find_name(layout: _Layout) -> None:
     """Numbers of events name nothing where a column of text does; without any name the first column of text is one."""
     found, rows = layout.roles, layout.rows
+    called = [i for i in layout.open_texts() if _KERNEL_RE.search(CAMEL_RE.sub(" ", layout.headers[i]))]
+    if called and "name" not in found:
+        found["name"] = called[0]
     if (
         "name" in found
         and rows

@@ -346,6 +346,8 @@ def _fits(metric: str, unit: str, header: str) -> bool:
         return known.unit == "ratio"
     if known.unit == "ratio" and _COUNT_RE.search(CAMEL_RE.sub(" ", header)):
         return False  # `Tex count` counts textures
+    if metric == "gpu.time" and _RATE_RE.search(spaced(header)):
+        return False  # `GPU share` is part of a time
     if known.additive and _PER_RE.search(header):
         return False  # `Fragment invocations per pixel` counts layers
     if not unit and known.unit.startswith("byte"):  # reads, writes: of what, and in which size?

@@ -125,7 +125,7 @@ def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]
     """The chosen columns of a report; raises BadCapture when it has no rows."""
     if found.layout == "csv":
         source.delimiter = delimiter(source.head_lines[found.line - 1])
-        style = wide_table.number_style(source, source.head_lines[found.line :], numeric)
+        style = wide_table.number_style(source, source.head_lines, numeric)  # of all its reports
         end = _csv_end(source, found)
         return wide_table.read(source, found.line, found.headers, numeric, text, style=style, end_line=end)
     rows, lines = _text_rows(source, found)
