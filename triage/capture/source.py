@@ -34,7 +34,6 @@ LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are take
 MAX_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
 csv.field_size_limit(1 << 24)
 _FOR_SHEETS = re.compile(rb"(?:\xef\xbb\xbf)?sep=[^\r\n]\r?\n", re.IGNORECASE)  # a first line that spreadsheets obey
-_MARKED = b"\n\xef\xbb\xbf"
 Aside = Mapping[str, frozenset[int]]  # path -> lines of it that are not to be read
 
 
@@ -149,7 +148,7 @@ class Source:
             if written.startswith("utf-16"):  # there line ends are no single bytes
                 data = data.decode(written, "replace").encode("utf-8", "replace")
             if self._mixed or b"\n" not in data:
-                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(_MARKED, b"\n")
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(encoding.MARKED, b"\n")
             lines = data.split(b"\n")
             for number in self.aside:
                 if number <= len(lines):  # a line of the decoded text may have no line of bytes of its own
@@ -214,7 +213,7 @@ class Source:
         if 1 not in self.aside and _FOR_SHEETS.match(found):
             self.aside, self._mended = self.aside | {1}, None
             return self._without()[:HEAD]
-        if not self._mixed and _mixed(found):
+        if not self._mixed and encoding.mixed(found):
             self._mixed, self._mended = True, None
             return self._without()[:HEAD]
         return found
@@ -227,7 +226,7 @@ class Source:
     @cached_property
     def head_text(self) -> str:
         """The head decoded, without byte-order mark, line ends as \\n; the last line may be cut."""
-        return _lf(self.head.decode(self.encoding, "replace").removeprefix("\ufeff"))
+        return encoding.lf(self.head.decode(self.encoding, "replace").removeprefix("\ufeff"))
 
     @cached_property
     def head_lines(self) -> list[str]:
@@ -259,7 +258,7 @@ class Source:
         """The whole file decoded with \\n line ends; raises BadCapture above `limit` bytes."""
         with self.open() as f:
             data = bounded(f, self.path, limit)
-        return _lf(data.decode(self.encoding, "replace").removeprefix("\ufeff"))
+        return encoding.lf(data.decode(self.encoding, "replace").removeprefix("\ufeff"))
 
     def lines(self) -> Iterator[str]:
         """Physical lines without their ends, streamed."""
@@ -340,7 +339,7 @@ class Source:
         if not found and todo:  # a file with bare carriage returns has no such lines
             return self._slow_texts(todo, quotes)
         return {
-            n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
+            n: encoding.lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
             for n, raw in found.items()
         }
 
@@ -398,14 +397,3 @@ class Source:
     def _walk(self, pattern: str) -> list[Path]:
         root = Path(self.path)
         return [root / p for p in self._tree if fnmatch.fnmatch(p.rpartition("/")[2], pattern)]
-
-
-def _mixed(head: bytes) -> bool:
-    """True for line ends that only some readers see (bare carriage returns beside line feeds), or byte-order marks of joined files."""
-    head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
-    bare = b"\n" in head and head.count(b"\r") != head.count(b"\r\n")
-    return b"\0" not in head and (bare or _MARKED in head)
-
-
-def _lf(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -13,6 +13,7 @@ from triage.capture.cells import cells, delimiter
 from triage.capture.source import HEAD, Source
 
 MIN_WIDTH = 3  # cells of a row; prose with a comma has two
+MAX_TABLES = 8  # of a text that are looked at
 MIN_MARKED = 0.7  # heuristic: of the lines from the first marked one on; an excerpt says `...` between them
 _MARKS = (re.compile(r"\s{0,8}> ?"), re.compile(r"\s{0,8}//+ ?"), re.compile(r"\s{0,8}\d{1,6}: "), re.compile("# ?"))
 _COMMENT = _MARKS[-1]  # what a table may have above its header, unmarked: of nothing else but such lines
@@ -25,14 +26,10 @@ _FIGURE_RE = re.compile(r"[+-]?[\d.]+%?")
 
 def unmark(source: Source) -> None:
     """Take quotes' and comments' marks from the lines of a text that has hardly any others."""
-    lines = source.head_lines
     for mark in _MARKS:
-        marked = [bool(mark.match(line)) for line in lines]
-        if sum(marked) < MIN_WIDTH:
-            continue
-        written = [is_so for line, is_so in zip(lines, marked, strict=True) if line.strip()]
-        rest = written[written.index(True) :]
-        if sum(rest) >= len(rest) * (1.0 if mark is _COMMENT else MIN_MARKED):
+        marked = [bool(mark.match(line)) for line in source.head_lines if line.strip()]
+        rest = marked[marked.index(True) :] if sum(marked) >= MIN_WIDTH else []
+        if rest and sum(rest) >= len(rest) * (1.0 if mark is _COMMENT else MIN_MARKED):
             _rewrite(source, [mark.sub("", line, count=1) if mark.match(line) else "" for line in source.lines()])
             return
 
@@ -47,11 +44,13 @@ def tables(source: Source) -> Iterator[Source]:
     lines = source.head_lines
     if len(source.head) >= HEAD:
         return
-    for at in sorted(_places(lines), key=len, reverse=True):
-        part = source.without(source.path, ())
-        aligned = not _DELIMITED_RE.search(lines[at[0]])
-        written = ["\t".join(_cells(line)) if aligned else _plain(line) for line in lines[at.start : at.stop]]
-        _rewrite(part, [*[""] * at.start, *written, ""])
+    for at in sorted(_places(lines), key=len, reverse=True)[:MAX_TABLES]:
+        part, own = source.without(source.path, ()), lines[at.start : at.stop]
+        if own[0].lstrip().startswith("|"):
+            own = [_EMPHASIS_RE.sub("", line) for line in own]
+        elif not _DELIMITED_RE.search(own[0]):
+            own = ["\t".join(_cells(line)) for line in own]
+        _rewrite(part, [*[""] * at.start, *own, ""])
         yield part
 
 
@@ -61,9 +60,8 @@ def _places(lines: Sequence[str]) -> Iterator[range]:
     for width, run in itertools.groupby(rows, key=lambda n: len(rows[n])):
         at = list(run)
         beside = [rows[n] for n in (at[0] - 1, at[-1] + 1) if n in rows]  # cut or damaged rows, else prose
-        if width < MIN_WIDTH or len(at) < 2 or _has_figure(rows[at[0]]) or any(map(_has_figure, beside)):
-            continue
-        yield range(at[0], at[-1] + 1)
+        if width >= MIN_WIDTH and len(at) > 1 and not any(map(_has_figure, (rows[at[0]], *beside))):
+            yield range(at[0], at[-1] + 1)
 
 
 def _has_figure(row: Sequence[str]) -> bool:
@@ -75,10 +73,6 @@ def _cells(line: str) -> list[str]:
     found = [c.strip() for c in cells(line, delimiter(line))]
     aligned = re.split(r"\s{2,}", line.strip())
     return aligned if len(found) < 2 or ("|" not in line and len(re.split(r"\s{2,}", found[0])) >= MIN_WIDTH) else found
-
-
-def _plain(line: str) -> str:
-    return _EMPHASIS_RE.sub("", line) if line.lstrip().startswith("|") else line
 
 
 def _rewrite(source: Source, lines: Iterable[str]) -> None:

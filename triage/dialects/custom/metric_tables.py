@@ -9,12 +9,7 @@ from triage.dialects.custom import vocabulary
 from triage.dialects.tables import wide_table
 
 # families that only some tools have: asked for where the table has one of them already
-_PHONES = (
-    tuple("alu.limiter integer. complex. texture_sample. texture_write. buffer_read. buffer_write. threadgroup_memory. llc. mmu."
-          " occupancy.compute occupancy.fragment occupancy.vertex".split()),
-    tuple("shader.busy shader.stalled texture_pipe. vram.stalled load_store. varying. vertex_fetch. texture_filter. warp.diverged"
-          " tiler.".split()),
-)  # fmt: skip
+_PHONES = tuple(tuple(family) for family in vocabulary.spellings("phones").values())
 _FAMILIES = (("present.", "cpu."), *_PHONES)
 # what phones' tools count beside their families; a table without any SOL has none to add
 _COMMON = ("gpu.", "alu.utilization", "pixels.", "primitives.", "vertices.", "draws.")

@@ -155,8 +155,7 @@ def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], w
         return "us"
     texts = []  # of mapped columns only: a kernel's name may look like any number
     for row in csv.reader(lines[:2000], delimiter=source.delimiter, skipinitialspace=source.skip_space):
-        texts += [row[c] for c in columns if c < len(row)]
-        texts += [c for c in map(str.strip, row) if c.endswith("%")]
+        texts += [cell for c, cell in enumerate(row) if c in columns or cell.rstrip().endswith("%")]
     return units.style(texts, f"{source.path}: ")
 
 

@@ -15,7 +15,6 @@ from triage.ground.errors import CaptureError, NotTriageable
 from triage.ground.phrasing import plural
 
 _RECORD = "record with torch.profiler and activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
-_FILE = Path(__file__).resolve().parent / "chrome_refusals.toml"
 
 
 def other_tool(source: Source) -> None:
@@ -43,7 +42,7 @@ def without_work(path: str, rows: JsonRows[Event], columns: Columns) -> CaptureE
     cut = f"; it is cut: {rows.cut}" if rows.cut else ""
     if not columns.rows:
         return NotTriageable(f"{path}: Chrome trace without GPU work (no events){cut}", _RECORD)
-    for pattern, what, hint in tomllib.loads(_FILE.read_text("utf-8"))["writers"]:
+    for pattern, what, hint in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["writers"]:
         if any(re.search(pattern, word, re.IGNORECASE) for word in seen):
             return NotTriageable(f"{path}: {what}{cut}", hint or _RECORD)
     if columns.odd and (work := sum(columns.categories[c] for c in GPU_WORK)):

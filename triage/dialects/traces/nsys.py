@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.schema import normal
 
-_FILE = Path(__file__).resolve().parent / "nsys_reports.toml"
+REPORTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("nsys_reports.toml").read_text("utf-8"))
 _API = "cuda_api_sum"
 _NVTX = "nvtx_sum"
 # what nsys writes above a report: its script, or its title with its name in brackets
@@ -62,20 +61,10 @@ def unit_of(header: str) -> str:
     return m[1] if m else ""
 
 
-@cache
-def _reports() -> Mapping[str, Mapping[str, Any]]:
-    """Report -> the columns that it must have and must not have, and what it is; the first that fits."""
-    return tomllib.loads(_FILE.read_text("utf-8"))
-
-
-def _what(report: str) -> str:
-    return str(_reports().get(report, {}).get("what", _reports()[_API]["what"]))
-
-
 def _report(headers: Sequence[str]) -> str:
     have = {bare(h) for h in headers}
     have |= {"operation"} if "operations" in have else set()  # whose names older versions call no operations
-    return next((r for r, c in _reports().items() if have >= {*c["must"]} and have.isdisjoint(c.get("never", ()))), "")
+    return next((r for r, c in REPORTS.items() if have >= {*c["must"]} and have.isdisjoint(c.get("never", ()))), "")
 
 
 def _titled(lines: Sequence[str], at: int) -> str:
@@ -195,7 +184,7 @@ def time(source: Source, grid: Wide, found: ReportTable, c: int) -> Column:
 
 def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
-    seen = ", ".join(dict.fromkeys(f"{f.report} ({_what(f.report)})" for f in found))
+    seen = ", ".join(dict.fromkeys(f"{f.report} ({REPORTS[f.report]['what']})" for f in found))
     export = "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep"
     if re.search(r"SKIPPED: .*does not contain CUDA (?:kernel|trace) data", source.head_text):
         export = f"its report holds no CUDA work: {_RECORD}"

@@ -7,10 +7,10 @@ import re
 import numpy as np
 
 from triage.capture.arrays import Names
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.tables import trace_span
+from triage.dialects.tables import extents, trace_span
 from triage.dialects.tables.wide_table import Wide
 from triage.dialects.traces import listed_trace, nsys
 from triage.ground import units
@@ -66,13 +66,9 @@ def read(source: Source, options: Options) -> Table:
     for metric, axes in _SHAPES.items():
         where = [low.index(a) for a in axes if a in low]
         if len(where) == 3:
-            for c in where:
-                table.raw[found.headers[c]] = grid.column(c)
-            values = grid.numbers[where[0]] * grid.numbers[where[1]] * grid.numbers[where[2]]
-            heads = tuple(found.headers[c] for c in where)
-            table.columns[metric] = Column(
-                np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
-            )
+            sizes = [grid.column(c) for c in where]
+            table.raw |= {size.header: size for size in sizes}
+            table.columns[metric] = extents.volume(sizes, " x ")
     # ignore registers and shared memory of copies: their cells hold other things
     launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
