@@ -16,9 +16,8 @@ MIN_WIDTH = 3  # cells of a row; prose with a comma has two
 MAX_TABLES = 8  # of a text that are looked at
 MIN_MARKED = 0.7  # heuristic: of the lines from the first marked one on; an excerpt says `...` between them
 _MARKS = (re.compile(r"\s{0,8}> ?"), re.compile(r"\s{0,8}//+ ?"), re.compile(r"\s{0,8}\d{1,6}: "), re.compile("# ?"))
-_COMMENT = _MARKS[-1]  # what a table may have above its header, unmarked: of nothing else but such lines
 _RULE_RE = re.compile(r"\s{0,9}\|[ :|-]+")  # below the header of a Markdown table, with dashes
-_EMPHASIS_RE = re.compile(r"\*\*|`| \([\d.]+%\)|(?<=\| )[~≈](?=\d)")
+_EMPHASIS_RE = re.compile(r"\*\*|`| \([\d.]+%\)|(?<=\| )[~≈](?=\d)| {1,99}(?=\|)|(?<=\|) ")
 _OUTSIDE_RE = re.compile(r"[-=\s]*$|\s{0,8}```")  # of the rows of a table: rules and fences
 _DELIMITED_RE = re.compile(r"[,;\t|]")
 _FIGURE_RE = re.compile(r"[+-]?[\d.]+%?")
@@ -29,7 +28,8 @@ def unmark(source: Source) -> None:
     for mark in _MARKS:
         marked = [bool(mark.match(line)) for line in source.head_lines if line.strip()]
         rest = marked[marked.index(True) :] if sum(marked) >= MIN_WIDTH else []
-        if rest and sum(rest) >= len(rest) * (1.0 if mark is _COMMENT else MIN_MARKED):
+        # a table may have comments above its header: they are marks where no other line follows
+        if rest and sum(rest) >= len(rest) * (1.0 if mark is _MARKS[-1] else MIN_MARKED):
             _rewrite(source, [mark.sub("", line, count=1) if mark.match(line) else "" for line in source.lines()])
             return
 
@@ -69,10 +69,11 @@ def _has_figure(row: Sequence[str]) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    """Cells of a row, between delimiters or, where those stand in its last cell alone, runs of blanks."""
+    """Cells of a row, between delimiters or, where their own cells hold such, runs of blanks."""
     found = [c.strip() for c in cells(line, delimiter(line))]
     aligned = re.split(r"\s{2,}", line.strip())
-    return aligned if len(found) < 2 or ("|" not in line and len(re.split(r"\s{2,}", found[0])) >= MIN_WIDTH) else found
+    is_aligned = len(found) < 2 or ("|" not in line and any("  " in c for c in found))
+    return aligned if is_aligned and len(aligned) > 1 else found
 
 
 def _rewrite(source: Source, lines: Iterable[str]) -> None:

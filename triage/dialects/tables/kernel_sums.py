@@ -41,9 +41,9 @@ def table(dialect: str, source: Source, kernels: Sequence[Kernel], time: str, ca
         made.paths = np.array([SEP.join(k.path) for k in kernels], dtype=object)
     made.kinds = np.array(["copy" if _COPY_RE.match(k.name) else "compute" for k in kernels], dtype=object)
     glued = [_parsed(k.time) for k in kernels]
-    # the finest unit that times carry: those in several are written in the one of the column
-    common = min((u for _, u in glued if u), key=lambda u: units.factor(u, "ns"), default="")
-    shown = [f"{v * units.factor(u, common):.12g}" if u else k.time for k, (v, u) in zip(kernels, glued, strict=True)]
+    ns = {u: units.factor(u, "ns") for _, u in glued if u}
+    common = min(ns, key=ns.__getitem__, default="")  # times in several units are written in the finest of them
+    shown = [f"{v * ns[u] / ns[common]:.12g}" if u else k.time for k, (v, u) in zip(kernels, glued, strict=True)]
     spec = [("gpu.time", time, common or unit), ("frame.calls" if calls else "", calls, "")]
     text_rows.enter(made, spec, [[text, k.calls] for text, k in zip(shown, kernels, strict=True)])
     keep_cut_apart(made)

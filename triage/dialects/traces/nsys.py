@@ -184,7 +184,7 @@ def time(source: Source, grid: Wide, found: ReportTable, c: int) -> Column:
 
 def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
-    seen = ", ".join(dict.fromkeys(f"{f.report} ({REPORTS[f.report]['what']})" for f in found))
+    seen = ", ".join(dict.fromkeys(f"{f.report} ({REPORTS.get(f.report, REPORTS[_API])['what']})" for f in found))
     export = "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep"
     if re.search(r"SKIPPED: .*does not contain CUDA (?:kernel|trace) data", source.head_text):
         export = f"its report holds no CUDA work: {_RECORD}"
