@@ -60,3 +60,11 @@ def test_rows_beside_a_table_are_damage_and_no_text() -> None:
 def test_comments_above_rows_are_no_marks() -> None:
     table = read("# device: Tesla T4\n# driver 550\n# a\n# b\nkernel,ms,SM %\nsaxpy,1.5,40\n")
     assert list(table.names) == ["saxpy"] and table.device == "Tesla T4"
+
+
+def test_a_column_with_units_in_its_cells_is_mapped_by_its_name() -> None:
+    text = "Rows, by time:\n\n| Rank | Taken |\n|---|---|\n| 1 | 1.5 ms |\n\n| Hot spot | Taken here | Share |\n|---|---|---|\n| saxpy | 43.0 ms | 80% |\n| dot | 11.0 ms | 20% |\n"
+    source = Source("page.md", text.encode())
+    module, _ = dialects.pick(source, mapped=["Taken here"])
+    table = module.read(source, dialects.Options(mapping={"Taken here": "gpu.time [ms]"}))
+    assert values(table)["gpu.time"] == pytest.approx([43e6, 11e6])

@@ -49,7 +49,7 @@ class Source:
         self._all_aside = aside or {}
         self.aside = self._all_aside.get(path, frozenset())
         self._mended: bytes | None = None
-        self._written: bytes | None = None  # see rewrite
+        self.written: bytes | None = None  # see rewrite
         self._mixed = False  # see _mixed: every carriage return is a line end, no line begins with a byte-order mark
         self._marks = [(1, 0)]  # (number of a line, offset of its first byte) where blocks began
         self.delimiter = ","
@@ -100,7 +100,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
-        if self.aside or self._mixed or self._written is not None:
+        if self.aside or self._mixed or self.written is not None:
             return io.BytesIO(self._without())
         return self._open()
 
@@ -125,14 +125,14 @@ class Source:
     def _anew(self, aside: Aside) -> Source:
         other = copy.copy(self)
         other._all_aside, other.aside = aside, aside.get(self.path, frozenset())
-        other.rewrite(self._written)
+        other.rewrite(self.written)
         return other
 
     def rewrite(self, text: bytes | None) -> None:
         """Read this text, of as many lines, in place of the file's own; None for that."""
         for name in ("head", "encoding", "head_text", "head_lines"):  # of the file as it was
             self.__dict__.pop(name, None)
-        self._written, self._mended, self._marks = text, None, [(1, 0)]
+        self.written, self._mended, self._marks = text, None, [(1, 0)]
 
     def related(self, path: str | Path) -> Source:
         """Another file of the same export."""
@@ -140,7 +140,7 @@ class Source:
 
     def _without(self) -> bytes:
         if self._mended is None:
-            data = self._written
+            data = self.written
             if data is None:
                 with self._open() as f:
                     data = bounded(f, self.path, MAX_MENDED)
@@ -163,9 +163,7 @@ class Source:
             return None
         # the head may set a line aside
         return (
-            self.path
-            if self.head is not None and not self.aside and not self._mixed and self._written is None
-            else None
+            self.path if self.head is not None and not self.aside and not self._mixed and self.written is None else None
         )
 
     def unchanged(self) -> None:

@@ -44,7 +44,9 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
         raise refusals[0]
     if not source.is_folder and not source.head_text.strip():
         raise NotTriageable(f"{source.path}: the file is empty", "export again")
-    if mapped and not source.is_folder and _has_column(source, mapped):
+    parts = () if source.is_folder else quoted_text.tables(source) if quoted_text.is_page(source) else (source,)
+    if mapped and (part := next((p for p in parts if _has_column(p, mapped)), None)):
+        source.rewrite(part.written)
         return registry.require(CUSTOM), "columns mapped with --map or in triage.toml"
     raise _unknown(source)
 
@@ -60,7 +62,7 @@ def _within(source: Source) -> list[tuple[Match, Dialect]]:
     if not found:
         return []
     matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
-    source.rewrite(part.text().encode(source.encoding.removesuffix("-sig")))
+    source.rewrite(part.written)
     which = "the longest table" if len(found) > 1 else "a table"
     return [(Match(m.score, f"{m.why}, {which} in a text"), d) for m, d in matches]
 

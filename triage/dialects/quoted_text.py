@@ -18,7 +18,7 @@ MIN_MARKED = 0.7  # heuristic: of the lines from the first marked one on; an exc
 _MARKS = (re.compile(r"\s{0,8}> ?"), re.compile(r"\s{0,8}//+ ?"), re.compile(r"\s{0,8}\d{1,6}: "), re.compile("# ?"))
 _RULE_RE = re.compile(r"\s{0,9}\|[ :|-]+")  # below the header of a Markdown table, with dashes
 _EMPHASIS_RE = re.compile(r"\*\*|`| \([\d.]+%\)|(?<=\| )[~≈](?=\d)| {1,99}(?=\|)|(?<=\|) ")
-_OUTSIDE_RE = re.compile(r"[-=\s]*$|\s{0,8}```")  # of the rows of a table: rules and fences
+_OUTSIDE_RE = re.compile(r"\s{0,99}(?:```|[-=]{2}[-=\s]*$)")  # of the rows of a table: fences and rules
 _DELIMITED_RE = re.compile(r"[,;\t|]")
 _FIGURE_RE = re.compile(r"[+-]?[\d.]+%?")
 

@@ -101,7 +101,7 @@ def _header(
     place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str], beside: Collection[str]
 ) -> Header:
     """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere. beside: all headers."""
-    if to := mapped.get(schema.normal(text)):
+    if to := mapped.get(schema.normal(text)) or mapped.get(schema.normal(wide_table.split_unit(text)[0])):
         metric, unit = schema.target(to)
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
