@@ -32,13 +32,13 @@ _TIMES = {
 }
 _NAMES = ("kernel name", "name", "operation", "range")
 _TOTAL, _COUNT = ("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances")
-_LEAST, _MOST, _MEAN = ("min", "minimum", "projmin"), ("max", "maximum", "projmax"), ("avg", "average", "projavg")
+_SHORTEST, _LONGEST, _MEAN = ("min", "minimum", "projmin"), ("max", "maximum", "projmax"), ("avg", "average", "projavg")
 REDUNDANT = (
     Product(_TOTAL, _COUNT, _MEAN),
     Shares(("time%",), _TOTAL),
-    Ordered((_LEAST, _MEAN, _MOST)),
-    Ordered((_LEAST, ("med", "median", "projmed"), _MOST)),
-    Extremes(_TOTAL, _COUNT, _LEAST, _MOST, ("stddev", "projstddev")),
+    Ordered((_SHORTEST, _MEAN, _LONGEST)),
+    Ordered((_SHORTEST, ("med", "median", "projmed"), _LONGEST)),
+    Extremes(_TOTAL, _COUNT, _SHORTEST, _LONGEST, ("stddev", "projstddev")),
 )
 # one of them, or more in another unit of time (Nsight Systems User Guide, reports of nsys stats)
 DECIMALS = ("Time (%)", "Time(%)", "Avg (ns)", "Med (ns)", "StdDev (ns)", "Average", "Median", "StdDev")
