@@ -26,8 +26,6 @@ _METRIC_RE = re.compile(r"\b[a-z]\w{0,40}\.\w+")
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
 WAVES = (8, 16, 32, 64, 128)  # threads, of all vendors
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
-WARP = 32  # threads, of all GPUs whose tools export the groups that fit
-LIMITS = ("occupancy.limit_groups", "occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_warps")
 FEW = 3  # launches of a kernel, of which one may well be of another build
 MOVED = ("vram.bytes_read", "vram.bytes_written")
 NEED_PEAK = (*MOVED, "vram.bandwidth")
@@ -59,25 +57,6 @@ IDENTITIES = (
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0, 0.03, "active warps and occupancy are of no SM"),
     Identity(("occupancy.theoretical_warps", "occupancy.theoretical"), _slots, 0, 0.03, "theoretical warps and occupancy are of no SM"),
     Identity(("launch.wave_size",), lambda size: _nearest(size, WAVES), 0, 0.01, "waves of no GPU"),
-    Identity(
-        ("launch.waves", "launch.grid_size", "device.sm_count", *LIMITS),
-        lambda waves, groups, sms, *limits: waves * sms * np.min(limits, axis=0) / groups,
-        0.4, 4, "waves are not groups by those that the SMs hold at a time",
-    ),
-    Identity(
-        ("occupancy.theoretical_warps", "launch.block_size", *LIMITS),
-        lambda warps, threads, *limits: warps / (np.min(limits, axis=0) * np.ceil(threads / WARP)),
-        0.2, 1.05, "theoretical warps are not groups per SM times warps per group",
-    ),
-    Identity(
-        ("occupancy.limit_warps", "launch.block_size"), lambda groups, threads: groups * np.ceil(threads / WARP), 8, 64,
-        "warps of the groups that fit are of no SM",
-    ),
-    Identity(
-        ("occupancy.limit_registers", "launch.block_size", "launch.registers"),
-        lambda groups, threads, registers: groups * np.ceil(threads / WARP) * WARP * registers,
-        4096, 131072, "registers of the groups that fit are of no SM",
-    ),
 )  # fmt: skip
 
 

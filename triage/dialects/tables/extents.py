@@ -16,9 +16,8 @@ from triage.capture.unused_cells import Odd
 from triage.dialects.tables.wide_table import Wide
 from triage.ground import units
 
-_SIZE = re.compile(
-    r"\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f]\d{3}){1,4}"
-)  # in groups of thousands or not; a blank is no mark of a group
+# in groups of thousands or not; a blank is no mark of a group
+_SIZE = re.compile(r"\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f]\d{3}){1,4}")
 # separators of axes, the surest first
 _BETWEEN = (re.compile(r"\s*[x\u00d7*]\s*"), re.compile(r"\s*;\s*"), re.compile(r",\s+"))
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
@@ -58,6 +57,12 @@ def read(
             kind = "not-finite" if low in units.NOT_FINITE else "not-a-number"
             odd.add(kind, w, header, line(words.index(w)), words.count(w))
     return [known[w] for w in words]
+
+
+def volume(axes: Sequence[Column], by: str = " * ") -> Column:
+    """The product of the sizes along several axes, a column each; NaN where one is 0."""
+    product, headers = np.prod([c.values for c in axes], axis=0), tuple(c.header for c in axes)
+    return Column(np.where(product > 0, product, np.nan), "", formula=by.join(headers), inputs=headers)
 
 
 def totals(found: Iterable[list[float]]) -> Floats:
