@@ -123,6 +123,7 @@ DERIVATIONS = (
     ),
     *(_per(metric, f"quads.{quads}", "quads.rasterized", f"quads {quads.replace('_', ' ')} / quads rasterised") for metric, quads in _OF_QUADS),
     Derivation("pixels.shaded", "4 x quads rasterised", lambda quads: 4 * quads, ("quads.rasterized",)),
+    _per("shader.stalled", "core.starved", "core.cycles", "cycles without a warp to issue / cycles of the cores"),
     _per("tiler.busy", "tiler.cycles", "gpu.cycles", "tiler cycles / GPU cycles"),
     Derivation(
         "pixels.late_fail_share", "pixels that failed after shading / pixels drawn",
