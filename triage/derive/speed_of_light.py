@@ -88,7 +88,9 @@ def _clusters(view: View) -> Clusters:
     by_unit = vendor_of(view.capture) in ("amd", "intel")
     alone = LOW if by_unit else HIGH
     # the two or five units that a phone's tool names are no list of its top units
-    listed = _ends(have, measured) if by_unit else _complete(have, measured, 0 * count if tiler_of(view.capture) else count)
+    listed = (
+        _ends(have, measured) if by_unit else _complete(have, measured, 0 * count if tiler_of(view.capture) else count)
+    )
     certain = listed | _with_memory(view) | (top >= alone)
     plain = (count >= MIN_MEASURED_UNITS) & (top >= LOW)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
