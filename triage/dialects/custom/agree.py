@@ -178,7 +178,7 @@ def _is_foreign(header: Header) -> bool:
     if unit in ("%", "ratio") and target == "count" and metric != "warp.threads_per_inst":
         return True
     try:
-        return not units.factor(unit, target)
+        return not say.is_rate(metric, unit) and not units.factor(unit, target)
     except UnknownUnit:
         return units.known(unit)
 
@@ -195,5 +195,5 @@ def _one_of_each(headers: Iterable[Header]) -> Columns:
             columns.stages.setdefault(metric, []).append(h)
             continue
         columns.unread.append(h)
-        columns.rivals += [h] if metric and not h.reading.lacks else []
+        columns.rivals += [h] if metric and not h.reading.lacks and not say.is_rate(metric, h.reading.unit) else []
     return columns
