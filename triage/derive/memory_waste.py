@@ -211,8 +211,9 @@ DERIVATIONS = (
     ),
     # video memory
     Derivation(
-        "vram.bytes", "bytes read + bytes written, else bandwidth x time", lambda r, w, b, t: first(r + w, b * t * 1e-9),
-        optional=(*_BYTES, "vram.bandwidth", "gpu.time"), ask=_BYTES,
+        "vram.bytes", "bytes read + bytes written, else bandwidth x time, else those of Intel's interface to memory",
+        lambda r, w, b, t, *gti: first(r + w, b * t * 1e-9, sum(gti)),
+        optional=(*_BYTES, "vram.bandwidth", "gpu.time", "gti.bytes_read", "gti.bytes_written"), ask=_BYTES,
     ),
     Derivation(
         "vram.bandwidth", "(bytes read + bytes written) / time", lambda r, w, t: (r + w) / (t * 1e-9),

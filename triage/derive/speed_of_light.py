@@ -87,10 +87,9 @@ def _clusters(view: View) -> Clusters:
     # hand out one unit per run: there a unit from 60 % on is busy whatever the others do, and rules of others say so.
     by_unit = vendor_of(view.capture) in ("amd", "intel")
     alone = LOW if by_unit else HIGH
-    # the two or five units that a phone's tool names are no list of its top units
-    listed = (
-        _ends(have, measured) if by_unit else _complete(have, measured, 0 * count if tiler_of(view.capture) else count)
-    )
+    # what was computed stands on no list, nor do the two or five units that a phone's tool names
+    exported = [not tiler_of(view.capture) and f"{u}.throughput" in view.capture.facts for u in have]
+    listed = _ends(have, measured) if by_unit else _complete(have, measured, measured[exported].sum(axis=0))
     certain = listed | _with_memory(view) | (top >= alone)
     plain = (count >= MIN_MEASURED_UNITS) & (top >= LOW)
     enough = (count >= 2) & (top >= 0) | (top >= alone)
