@@ -64,7 +64,9 @@ def _enter_bytes(table: Table, metric: str) -> None:
     if time is not None:
         table.raw[rate.header] = rate
         formula, inputs = f"{rate.header} x {time.header}", (rate.header,)
-        table.columns[metric] = Column(rate.values * time.values * 1e-9, rate.header, unit=rate.unit, formula=formula, inputs=inputs)
+        table.columns[metric] = Column(
+            rate.values * time.values * 1e-9, rate.header, unit=rate.unit, formula=formula, inputs=inputs
+        )
 
 
 def _enter_highest(table: Table, metric: str, stages: Sequence[Header], numbers: Mapping[int, Floats]) -> None:

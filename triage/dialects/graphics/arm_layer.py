@@ -32,19 +32,12 @@ _QUEUES = (
     "Fragment queue active cycles",
     "Main phase queue active cycles",
 )
-_PLAIN = {
-    "External read bytes": "vram.bytes_read",
-    "External write bytes": "vram.bytes_written",
-    "Input primitives": "prims.input",
-    "Visible primitives": "prims.rasterized",
-    "Fragment threads": "invocations.ps",
-    "Output external read bytes": "vram.bytes_read",
-    "Output external write bytes": "vram.bytes_written",
-    "Rasterized fine quads": "quads.rasterized",
-    "Partial rasterized fine quads": "quads.partial",
-    "Late ZS tested quads": "quads.tested_late",
-    "Late ZS killed quads": "quads.killed_late",
-}
+# counters by the names of the schema
+_COUNTS = (
+    *("External read bytes", "External write bytes", "Output external read bytes", "Output external write bytes"),
+    *("Input primitives", "Visible primitives", "Fragment threads", "Late ZS tested quads", "Late ZS killed quads"),
+    *("Rasterized fine quads", "Partial rasterized fine quads"),
+)
 _LABELS = ("Label", "Render pass")
 _SHARES = {"fma pipe utilization": "alu.utilization"}  # beside the names of the schema
 _LANES = 4.0  # pixels of a quad, whose samples take the texture unit a cycle at its full rate
@@ -55,7 +48,7 @@ _UNITS = (
     "Varying unit cycles",
 )  # a cycle or less for each instruction
 # counters, which the layer prints with two decimals and other tools with none
-WHOLE = {h.lower() for h in (*_QUEUES, *_PLAIN, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")}
+WHOLE = {h.lower() for h in (*_QUEUES, *_COUNTS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")}
 MIN_QUEUES = 2  # columns of queue cycles that tell a table of passes
 _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "transfer": "copy", "copy": "copy", "image": "copy", "buffer": "copy", "render": "geometry"}  # fmt: skip
 
@@ -76,10 +69,9 @@ def read(source: Source, options: Options) -> Table:
     kind = wide_table.find(headers, "Workload type")
     label = next(iter(wide_table.positions(headers, _LABELS).values()), -1)
     queues = list(wide_table.positions(headers, _QUEUES).values())
-    plain = {c: _PLAIN[h] for h, c in wide_table.positions(headers, _PLAIN).items()}
     if not queues or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
-    shares = _shares(headers, {kind, label, *queues, *plain})
+    plain, shares = _metrics(headers, {kind, label, *queues})
     counts = wide_table.positions(headers, (*_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles"))
     numeric = sorted({*queues, *plain, *shares, *counts.values()})
     texts = [label, *([kind] if kind >= 0 else [])]
@@ -113,15 +105,17 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _shares(headers: list[str], taken: set[int]) -> dict[int, str]:
-    """Columns in percent, by what the schema calls them: column -> metric."""
+def _metrics(headers: list[str], taken: set[int]) -> tuple[dict[int, str], dict[int, str]]:
+    """Counts, and shares in percent, by what the schema calls them: column -> metric."""
     found: dict[int, str] = {}
     for c, header in enumerate(headers):
-        bare = header.strip().removesuffix("%").strip()
-        metric = schema.by_alias().get(schema.normal(bare)) or _SHARES.get(schema.normal(bare), "")
-        if c not in taken and header.strip().endswith("%") and metric and metric not in found.values():
+        bare = schema.normal(header.strip().removesuffix("%"))
+        metric = schema.by_alias().get(bare) or _SHARES.get(bare, "")
+        if c not in taken and metric and metric not in found.values():
             found[c] = metric
-    return {c: m for c, m in found.items() if schema.get(m).unit == "ratio"}
+    shares = {c: m for c, m in found.items() if schema.get(m).unit == "ratio"}
+    counts = {c: m for c, m in found.items() if schema.get(m).unit in ("byte", "count") and m != "target.pixels"}
+    return counts, shares
 
 
 def _per_sample(table: Table, counts: dict[str, Floats]) -> None:
@@ -140,4 +134,5 @@ def _per_sample(table: Table, counts: dict[str, Floats]) -> None:
 
 def names() -> dict[str, list[str]]:
     """Counters that are used."""
-    return {metric: [header] for header, metric in _PLAIN.items()} | {"gpu.time": list(_QUEUES)}
+    known = schema.by_alias()
+    return {known[schema.normal(header)]: [header] for header in _COUNTS} | {"gpu.time": list(_QUEUES)}
