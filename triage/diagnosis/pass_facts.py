@@ -52,8 +52,7 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts,
     counted = any(np.isfinite(column(view, m)).any() for m in ("prims.drawn", "invocations.vs"))
     pixels = column(view, "pixels.covered")
     shown = np.isfinite(pixels).any() or np.isfinite(column(view, "pixels.passed")).any()
-    # what lies between the passes draws to several targets
-    every = [p for p in capture.passes if not p.rest] or loose(capture)
+    every = [p for p in capture.passes if not p.rest] or loose(capture)  # between passes there are several targets
     if total <= 0 or not counted or not shown or not every:
         return ()
     draws = Draws.read(capture, every)
