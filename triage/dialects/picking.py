@@ -96,12 +96,13 @@ def _may_be_of(source: Source, text: str | None, sign: tuple[str, ...] | bytes |
 
 
 def _plain_text(source: Source) -> str | None:
-    """The head of a text file in lower case, without its numbers; None for anything else."""
+    """The lines of the head of a text file in lower case, without numbers and each once; None for anything else."""
     if source.is_folder or b"\0" in source.head:
         return None
     with suppress(CaptureError):
         # no SIGN has digits or commas, of which a table is full: words are found in a fifth of the time
-        return source.head_text.lower().encode("utf-8", "replace").translate(None, b"0123456789,").decode("utf-8")
+        text = source.head_text.lower().encode("utf-8", "replace").translate(None, b"0123456789,").decode("utf-8")
+        return "\n".join(dict.fromkeys(text.split("\n")))
     return None
 
 

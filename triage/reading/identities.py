@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from triage import schema
-from triage.capture.arrays import Floats, Masks, numbered
+from triage.capture.arrays import Floats, Indices, Masks, numbered
 from triage.capture.capture import Quality, Table
 from triage.devices import Device, listing
 from triage.dialects.tables import formulas
@@ -115,7 +115,7 @@ def check(table: Table, device: Device | None) -> list[Quality]:
                 out += _blank(table, one.metrics, bad & whole, one.sentence)
     for metrics, bad, sentence in at_most.found(table):
         out += _blank(table, metrics, bad, sentence)
-    out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]
+    out += _not_whole(table) + _one_binary(table)
     return out + _beyond_bounds(table) + _beyond_peak(table, device)
 
 
@@ -129,21 +129,25 @@ def _not_whole(table: Table) -> list[Quality]:
     return out
 
 
-def _one_binary(table: Table, metric: str) -> list[Quality]:
-    """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
-    found = measured(table, metric)
-    if found is None or len(table) <= FEW:
+def _one_binary(table: Table) -> list[Quality]:
+    """A remark for each count where one launch of a kernel has other registers than all others: they belong to its code."""
+    counted = {m: values for m in REGISTERS if (values := measured(table, m)) is not None}
+    if not counted or len(table) <= FEW:
         return []
-    codes, names = numbered(table.names)
+    codes, _ = numbered(table.names)
     order = np.argsort(codes, kind="stable")
-    for some in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        values = found[some]
-        if len(some) <= FEW or np.isnan(values).any():
-            continue
-        other = values != np.median(values)
-        if other.sum() == 1:
-            row, name = int(some[np.argmax(other)]), str(names[codes[some[0]]])
-            text = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
+    launches = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    several = [some for some in launches if len(some) > FEW]
+    return [q for values in counted.values() for q in _other_registers(table, values, several)]
+
+
+def _other_registers(table: Table, registers: Floats, several: list[Indices]) -> list[Quality]:
+    for some in several:
+        values = registers[some]
+        other = values != (usual := np.median(values))
+        if not np.isnan(usual) and other.sum() == 1:
+            row = int(some[np.argmax(other)])
+            text = f"{str(table.names[row])[:80]}, line {table.line(row)}: {registers[row]:g} registers, in {len(some) - 1} other launches {usual:g}"
             return [Quality("contradiction", text, row, doubt=True)]
     return []
 

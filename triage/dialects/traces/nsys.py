@@ -234,6 +234,4 @@ These exports carry times and launch shapes, no counters: triage finds launch-bo
 them and lists the counters to collect with Nsight Compute next."""
 
 
-def collect(metrics: list[str]) -> str:
-    """Nsight Systems has no counters: the Nsight Compute command that collects the metrics."""
-    return ncu_names.collect(metrics)
+collect = ncu_names.collect  # Nsight Systems has no counters

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground import units
@@ -87,7 +87,9 @@ def read(source: Source, options: Options) -> Table:
     _say_missing(table, source, kept[0][1], own)
     _say_host(table, source, printed)
     table.unmapped = [h for h in printed.rows[0][1] if h not in ("Name", own, calls)]
-    table.collect = _collect
+    table.collect = always(
+        f"the table has no counters: record the trace ({_TRACE}), then profile its longest kernel with ncu or rocprof-compute"
+    )
     table.collectable = frozenset()
     return table
 
@@ -170,7 +172,3 @@ def _say_host(table: Table, source: Source, printed: _Printed) -> None:
 def names() -> Mapping[str, list[str]]:
     """Columns that are used."""
     return {"gpu.time": ["Self CUDA", "Self XPU"], "frame.calls": ["# of Calls"]}
-
-
-def _collect(_metrics: list[str]) -> str:
-    return f"the table has no counters: record the trace ({_TRACE}), then profile its longest kernel with ncu or rocprof-compute"
