@@ -83,7 +83,7 @@ def _workload(doc: Comparison, whole: float) -> str:
     """The workload that adds most, where it adds at least half of the change of the frame; of a single one what most of its change is, and what was found."""
     if doc["work"]["unequal"] or not doc["pairs"]:
         return ""
-    if doc["totals"]["pairs"] == 1:
+    if doc["totals"]["pairs"] == 1 and not doc["unmatched"]:
         pair = doc["pairs"][0]
         some, word = (pair["new"], "now found") if whole > 0 else (pair["fixed"], "no longer found")
         named = [lower_first(doc["rules"][r]["title"]) for r in some]
@@ -91,6 +91,19 @@ def _workload(doc: Comparison, whole: float) -> str:
         return "; ".join(filter(None, (pair["chief"], rules)))
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
-    if adds[most] / whole < MIN_CHIEF_SHARE:
-        return ""
-    return f"mostly {short(titles(doc['pairs'])[most], 40)} ({added(adds[most])})"
+    name, ns = short(titles(doc["pairs"])[most], 40), adds[most]
+    if doc["unmatched"] and (other := _came_or_went(doc)).adds_ns / whole > ns / whole:
+        name, ns, _ = other
+    return f"mostly {name} ({added(ns)})" if ns / whole >= MIN_CHIEF_SHARE else ""
+
+
+def _came_or_went(doc: Comparison) -> Cause:
+    """`Lens flare, new`: the workloads of one side, with what they add together."""
+    alone = sorted(doc["unmatched"], key=lambda u: -(u["own_ns"] or 0.0))
+    parts, ns = [], 0.0
+    for side, word, sign in (("before", "gone", -1), ("after", "new", 1)):
+        some = [u for u in alone if u["side"] == side]
+        ns += sign * sum(u["own_ns"] or 0.0 for u in some)
+        names = [short(" / ".join([*u["path"], u["name"]]), 40) for u in some]
+        parts += [f"{first_of(names, NAMED)}, {word}"] if some else []
+    return Cause("; ".join(parts), ns)

@@ -14,7 +14,7 @@ from triage.ground.phrasing import either, lower_first, percent, plural, upper_f
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
-from triage.products.compare.causes import over_devices
+from triage.products.compare.causes import cause, over_devices
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
@@ -242,7 +242,7 @@ def failed(doc: Comparison) -> str:
         return ""
     bad = sorted((p for p in doc["pairs"] if regressed(p, limit)), key=lambda p: -longer(p))
     named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
-        f"{whole(doc)} {change(doc['frame'])}"
+        ", ".join(filter(None, (f"{whole(doc)} {change(doc['frame'])}", cause(doc, SLOWER))))
     ]
     count = doc["totals"]["regressed"]
     more = f"; + {count - 3:,} more" if count > 3 else ""
