@@ -9,9 +9,10 @@ from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, over, percent
 from triage.products.compare.compare_result import Comparison
 from triage.products.compare.timeline_changes import BETWEEN, of_device
-from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles
+from triage.products.compare.waterfall import IDLE, ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
+from triage.rendering.phrases import added
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
 MIN_DEVICE_SHARE = 0.84  # of the change on all devices, from which on one device is named

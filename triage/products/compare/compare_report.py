@@ -19,7 +19,7 @@ from triage.products.compare.compare_headline import headline, kinds, noun, once
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import added, ends, labels, steps, titles, unequal_work
+from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
@@ -27,7 +27,7 @@ from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import AS_DATA, HEADS
-from triage.rendering.phrases import number, time
+from triage.rendering.phrases import added, number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 KERNEL = "kernel "  # before the names of rows of a timeline

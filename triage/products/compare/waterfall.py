@@ -8,9 +8,7 @@ from typing import TypedDict
 
 from triage.products.compare.compare_result import Comparison, Paired, Row
 from triage.rendering.escape import distinct
-from triage.rendering.phrases import time
 
-MINUS = "\u2212"
 IDLE = "idle: "  # before the reasons of idle time, in the names of rows of a timeline
 STEPS = 10  # workloads that are steps of their own
 
@@ -106,8 +104,3 @@ def labels(found: Sequence[Step], most: int) -> list[str]:
         f"{short_} ({narrow[: i + 1].count(short_)})" if label in again else label
         for i, (label, short_) in enumerate(zip(cut, narrow, strict=True))
     ]
-
-
-def added(ns: float) -> str:
-    """`+1.2 ms`, `−340 µs`, `0 ns`."""
-    return f"{'+' if ns > 0 else MINUS if ns < 0 else ''}{time(abs(ns))}"

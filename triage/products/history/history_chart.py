@@ -10,10 +10,9 @@ from typing import Any
 from triage.ground.phrasing import percent
 from triage.products.history.history_result import Moved, Named, Point
 from triage.rendering.escape import short
-from triage.rendering.phrases import time
+from triage.rendering.phrases import MINUS, time
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 350, 104, 14, 34, 70
-MINUS = "\u2212"
 NAMES = 24  # builds named on the axis; of more every second one, and so on
 TICKS = 5
 LETTER = 17  # width of a letter on a phone

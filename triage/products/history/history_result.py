@@ -58,9 +58,24 @@ class Over(TypedDict):
     ns: float
 
 
+class Part(TypedDict):
+    """What a marker adds to a change of the frame, ns."""
+
+    marker: list[str]
+    adds_ns: float
+
+
+class Added(Part):
+    """A part of the frame's change since the build before the first that is left. by: build that brought it. came: new, gone or ""."""
+
+    by: str
+    came: str
+
+
 class Gate(TypedDict):
     """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed.
 
+    since, parts: the last build before the frame's change, "" without one, and what adds most to it.
     of: the scope where it names the whole, "" where it is the first of a flat list. visible: no slow-down above it is
     missed in any marker, a share; noisiest: the marker that sets it; typical: the same of the median marker.
     """
@@ -79,6 +94,8 @@ class Gate(TypedDict):
     noisiest: list[str]
     slower: list[Moved]
     faster: list[Moved]
+    since: str
+    parts: list[Added]
     cannot_tell: list[Unsure]
     over_budget: list[Over]
     notes: list[str]
@@ -93,13 +110,6 @@ class Point(TypedDict):
     low: float
     high: float
     runs: list[float]
-
-
-class Part(TypedDict):
-    """What a marker adds to a change of the frame, ns."""
-
-    marker: list[str]
-    adds_ns: float
 
 
 class Line(TypedDict):

@@ -15,6 +15,7 @@ from triage.ground.phrasing import plural
 from triage.products.history.store import Build, Database
 
 FRAME = "the whole frame"
+MIN_PART = 0.1  # of the change of the frame: a marker that adds less does not explain it
 CELLS = 1 << 24  # runs times markers: 16 bytes each, and as much again while levels are looked for
 
 
@@ -44,6 +45,21 @@ class Trend(Struct, frozen=True):
         values = self.times[(self.of >= first) & (self.of < end), marker]
         values = values[np.isfinite(values)]
         return float(np.median(values)) if len(values) else float("nan")
+
+    def adds(self, before: tuple[int, int], after: tuple[int, int], now: int) -> Floats:
+        """What each marker adds from one range of builds to another, ns; 0 for a side in whose build nearest, or `now`, it did not run."""
+        sides = zip((before, after), (before[1] - 1, now), strict=True)
+        first, second = (
+            _middles(self.times[(self.of >= start) & (self.of < end)], self.times[self.of == at])
+            for (start, end), at in sides
+        )
+        return second - first
+
+
+def _middles(times: Floats, nearest: Floats) -> Floats:
+    """Median of each marker over some runs, 0 where it did not run in the nearest build."""
+    ran = np.asarray(np.isfinite(nearest).any(axis=0))
+    return np.array([np.nanmedian(column) if there else 0.0 for column, there in zip(times.T, ran, strict=True)])
 
 
 def load(db: Database, builds: Sequence[Build]) -> Trend:
