@@ -251,3 +251,19 @@ def test_a_marker_that_came_or_went_is_a_change_of_the_frame_and_its_cause(tmp_p
         assert not doc["work"]["unequal"] and words in compare_headline.sentences(doc)[0]
     doc = compare(less, more, threshold=0.02)
     assert compare_headline.verdict(doc) == "slower" and failed(doc).endswith("mostly flare, new (+700 \u00b5s)")
+
+
+def test_what_another_cause_hid_is_no_new_finding() -> None:
+    folder = SAMPLES / "ground_truth" / "exports"
+    doc = compare(*(diagnosis(folder / f"uncoalesced_stores_{s}.raw.csv") for s in ("slow", "fixed")))
+    (pair,) = doc["pairs"]
+    assert set(pair["hidden"]) == {"CMP017", "CMP020"} and set(pair["hidden"]) < set(pair["new"])
+    text = render(doc, "terminal")
+    assert "limits now, was hidden:\n    CMP017" in text and "inside the range, a\n    wide one" in text
+
+
+def test_what_times_alone_tell_is_no_counter() -> None:
+    pair = [SAMPLES / "compare" / f"ssr_{side}.csv" for side in ("before", "batch2")]
+    doc = compare(*map(diagnosis, pair))
+    assert [c["metric"] for c in doc["pairs"][0]["changes"]] == ["gpu.time"]
+    assert "counter" not in render(doc, "terminal").partition("Changes are")[0]

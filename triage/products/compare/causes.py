@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, over, percent
-from triage.products.compare.compare_result import Comparison
+from triage.products.compare.compare_result import Comparison, Paired
 from triage.products.compare.timeline_changes import BETWEEN, of_device
 from triage.products.compare.waterfall import IDLE, ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
@@ -86,7 +86,7 @@ def _workload(doc: Comparison, whole: float) -> str:
         return ""
     if doc["totals"]["pairs"] == 1 and not doc["unmatched"]:
         pair = doc["pairs"][0]
-        some, word = (pair["new"], "now found") if whole > 0 else (pair["fixed"], "no longer found")
+        some, word = (worse(pair), "now found") if whole > 0 else (pair["fixed"], "no longer found")
         named = [lower_first(doc["rules"][r]["title"]) for r in some]
         rules = f"{word}: {first_of(named, NAMED)}" if some else ""
         return "; ".join(filter(None, (pair["chief"], rules)))
@@ -108,3 +108,8 @@ def _came_or_went(doc: Comparison) -> Cause:
         names = [short(" / ".join([*u["path"], u["name"]]), 40) for u in some]
         parts += [f"{first_of(names, NAMED)}, {word}"] if some else []
     return Cause("; ".join(parts), ns)
+
+
+def worse(pair: Paired) -> list[str]:
+    """Rules that fire now and that another cause did not hide before."""
+    return [r for r in pair["new"] if r not in pair["hidden"]]

@@ -14,10 +14,10 @@ from triage.ground.phrasing import either, lower_first, percent, plural, upper_f
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
-from triage.products.compare.causes import cause, over_devices
+from triage.products.compare.causes import cause, over_devices, worse
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
-from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
+from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
@@ -41,8 +41,8 @@ OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: f"too wide to test, the range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
-    REACHES_NOTHING: "too wide to test, the range includes no change",
+    TOO_WIDE: "inside the range, a wide one",
+    REACHES_NOTHING: "inside the range, which includes no change",
     UNSURE: "inconclusive: too few runs",
 }
 
@@ -273,7 +273,8 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
     words = (
         ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
         ("still present", p["remaining"]),
-        ("now found", p["new"]),  # what another cause hid is not new
+        ("now found", worse(p)),
+        ("limits now, was hidden", p["hidden"]),
         ("not evaluated", p["unknown"]),
     )
     outcomes = [(word, ids) for word, ids in words if ids]

@@ -20,7 +20,18 @@ from triage.capture.capture import SEP
 from triage.document.numbers import number
 from triage.ground.phrasing import first_of, percent
 from triage.products.history.baseline import builds_before, choose
-from triage.products.history.changepoints import KNOWN, NOISIEST, Levels, Shift, Sums, detectable, levels, limit, shifts
+from triage.products.history.changepoints import (
+    KNOWN,
+    NOISIEST,
+    Levels,
+    Limits,
+    Shift,
+    Sums,
+    detectable,
+    levels,
+    limit,
+    shifts,
+)
 from triage.products.history.gate_lines import doubt, is_own, line, now, slower_by
 from triage.products.history.history_result import SCHEMA, Added, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
@@ -35,9 +46,7 @@ MAX_YOUNG_BUILDS = 3 * KNOWN  # in fewer a few changes are a large part of the s
 _SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
 MAX_NAMED_MARKERS = 2  # markers that a note names
 MAX_PARTS = 3  # markers that the line of the frame names
-Changes: TypeAlias = tuple[
-    list[Moved], list[Moved], tuple[int, int, int] | None
-]  # slower, faster, builds of the frame's
+Changes: TypeAlias = tuple[list[Moved], list[Moved], tuple[int, int, int] | None]  # the last: builds of the frame's
 
 
 def gate(
@@ -165,7 +174,7 @@ def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) 
         if trend.markers[m] == FRAME and kept:
             first = next((i for i in kept if mine[i].change > 0), kept[0])
             way = (ends[first], mine[first].at, mine[-1].at)
-            if step := _step(level, m, way, mine[first:], floor):
+            if step := _step(Sums(level), limit(level), m, way, mine[first:], floor):
                 span = way
                 out[0 if step.change > 0 else 1].append(moved(trend, step, way[0], (way[2], last), way[1]))
             continue
@@ -218,7 +227,7 @@ def moved(trend: Trend, s: Shift, start: int, after: tuple[int, int] | None = No
 
 def _fixed(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float, first: int) -> Changes:
     """The last build against build `first`: by the levels around steps in between, else by the runs of these two."""
-    last = len(trend.builds) - 1
+    far, sums, last = limit(level), Sums(level), len(trend.builds) - 1
     out: tuple[list[Moved], list[Moved]] = ([], [])
     span = None
     for m in range(len(trend.markers)):
@@ -228,7 +237,7 @@ def _fixed(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float, fi
         if mine:
             ways.insert(0, (max((s.at for s in own if s.at <= first), default=0), mine[0].at, mine[-1].at))
         for way in ways:
-            if (step := _step(level, m, way, mine, floor)) is None:  # also where it did not run on one side
+            if (step := _step(sums, far, m, way, mine, floor)) is None:  # also where it did not run on one side
                 continue
             if trend.markers[m] == FRAME:
                 span = (first, first + 1, way[2])
@@ -237,13 +246,15 @@ def _fixed(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float, fi
     return sorted(out[0], key=_weight), sorted(out[1], key=_weight), span
 
 
-def _step(level: Levels, m: int, way: tuple[int, int, int], mine: Sequence[Shift], floor: float) -> Shift | None:
+def _step(
+    sums: Sums, far: Limits, m: int, way: tuple[int, int, int], mine: Sequence[Shift], floor: float
+) -> Shift | None:
     """The change of a marker from builds start..until-1 to those from `at` on (way), None within noise. mine: its steps in between."""
     start, until, at = way
-    last = len(level.mean) - 1
+    last = len(sums.weight) - 2
     row = (np.array([x]) for x in (start, at, last + 1, m, until))
-    gap, error, assumed = (float(x[0]) for x in Sums(level).step(*row))
-    half = float(limit(level).half(np.array(error), np.array(assumed), m))
+    gap, error, assumed = (float(x[0]) for x in sums.step(*row))
+    half = float(far.half(np.array(error), np.array(assumed), m))
     if abs(gap) <= max(half, math.log1p(floor)):
         return None
     best = max((s for s in mine if (s.change > 0) == (gap > 0)), key=lambda s: abs(s.change), default=None)
