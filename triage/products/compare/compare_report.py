@@ -20,7 +20,7 @@ from triage.products.compare.compare_result import Change, Comparison, Judged, P
 from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
-from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
+from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
@@ -226,7 +226,7 @@ def _noise(doc: Comparison) -> str:
     runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
-            f"{runs}: noise not measured, changes under {UNREPEATED * doc['noise_floor'] * 100:g} % (three times --noise) count as noise. "
+            f"{runs}: {unmeasured(doc['noise_floor'])} (three times --noise). "
             "Add repeats: triage compare --before A... --after B..."
         )
     return (

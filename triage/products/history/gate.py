@@ -37,7 +37,7 @@ from triage.products.history.history_result import SCHEMA, Added, Gate, Moved, N
 from triage.products.history.record import names_whole, shown
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, MIN_PART, Trend, load
-from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED
+from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, unmeasured
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
@@ -315,7 +315,7 @@ def _unsure(
         if tuple(marker) not in reported:
             low, high = (math.expm1(min(700.0, float(x[m]))) for x in (gap - half, gap + half))
             change, needs = math.expm1(float(gap[m])), _needs(trend, level, m, float(gap[m]), float(error[m]))
-            out.append({"marker": marker, "change": round(change, 6), "interval": [round(low, 6), round(high, 6)], "needs": needs})  # fmt: skip
+            out.append({"marker": marker, "change": round(change, 6), "interval": [round(low, 6), round(high, 6)], "needs": needs, "measured": bool(level.free[m] >= 1)})  # fmt: skip
     return out
 
 
@@ -365,7 +365,8 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, n
     if not last:
         out.append("first build: nothing to compare with")
     elif not level.free[there].any():
-        out.append(f"noise not measured, up to {percent(NOISIEST)} per run assumed; add three runs per build")
+        fails = f"a build fails beyond {percent(NOISIEST)} per run"
+        out.append(f"{unmeasured(FLOOR)}; {fails}; add three runs per build")
     elif not level.spread[there].any():
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
     alone = [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]

@@ -24,8 +24,8 @@ def is_own(m: Moved, doc: Gate) -> bool:
 
 def doubt(u: Unsure) -> str:
     """`Frame / Lighting 4.1 % slower so far, inconclusive (3 more runs should decide it)`."""
-    what = f"{shown(SEP.join(u['marker']))} {slower_by(u['change'])} so far"
-    return f"{what}, {inconclusive(u['needs'])}"
+    what = f"{shown(SEP.join(u['marker']))} {slower_by(u['change'])}"
+    return f"{what} so far, {inconclusive(u['needs'])}" if u["measured"] else f"{what} if it repeats"
 
 
 def slower_by(change: float) -> str:

@@ -117,13 +117,11 @@ def _held(doc: Gate) -> str:
         return counts
     largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
     noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
-    if doc["visible"] > TOO_NOISY:
-        most = f"{typical} in a typical marker; {noisiest} varies too much to tell"
-    else:
-        most = largest if typical == largest else f"{largest} in {noisiest}, {typical} in a typical marker"
+    most = "one too large to tell" if doc["visible"] > TOO_NOISY else largest
+    slow = f"{typical} in a typical marker" + (f" or {most} in {noisiest}" if typical != largest else "")
     return (
-        f"{counts} Detectable slow-down: {most}; smaller ones may need more builds. "
-        f"Missed: 1 build in {round(1 / SURE):,}; false alarms: {round(ALARMS * 100)} build in 100."
+        f"{counts} A slow-down of {slow} is missed in 1 build of {round(1 / SURE):,}, a smaller one more often. "
+        f"False alarms: {round(ALARMS * 100)} build in 100."
     )
 
 
@@ -144,7 +142,9 @@ def _row(m: Moved) -> dict[str, Any]:
 
 def _signed(change: float) -> str:
     """`+3.4 %`; from twice the time on, `2.1x`."""
-    return times(1 + change) if change >= 1 else f"{change * 100:+.1f} %".replace("-", MINUS)
+    if change >= 1:
+        return times(1 + change)
+    return f"{change * 100:+.1f} %".replace("-", MINUS) if abs(change) >= 0.0005 else "0.0 %"
 
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
@@ -199,20 +199,17 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
     saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
-    message = (
-        f"{head}: {time(points[-1]['ns'], DIGITS)}{saving} at {build(points[-1]['build'])}, "
-        f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
-        if points
-        else f"{head}: no durations."
-    )
-    if points and doc["moved"]:
-        last = _row(doc["moved"][-1])
-        new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
-        if new and points[-2]["ns"]:  # a level is the median of several builds, which none of them need have measured
-            message += f" Against {build(points[-2]['build'])}: {_signed(points[-1]['ns'] / points[-2]['ns'] - 1)}."
-        message += f" Latest lasting change of level: {last['change']} ({last['verdict']}) at {last['since']}."
-        net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
-        message += "" if net == last["change"] else f" Net since {build(points[0]['build'])}: {net}."
+    message = f"{head}: no durations."
+    if points:
+        first, last = points[0], points[-1]
+        message = f"{head}: {time(last['ns'], DIGITS)}{saving} at {build(last['build'])}"
+        if len(points) > 1 and first["ns"]:
+            net = _signed(last["ns"] / first["ns"] - 1)
+            message += f", {net} since {build(first['build'])}{', where it is new' * doc['new']}"
+        message += f" (range {_span([p['ns'] for p in points])}, {plural(len(points), 'build')})."
+        moved = _row(doc["moved"][-1]) if doc["moved"] else {}
+        message += f" Latest lasting change: {moved['change']} at {moved['since']}." if moved else ""
+        message += " No lasting change beyond noise." if not moved and len(points) > 1 else ""
     largest = [", ".join(map(part, parts)) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         return templates.render(
@@ -257,6 +254,6 @@ def _span(values: Sequence[float]) -> str:
 def spark(values: Sequence[float]) -> str:
     """One character per value; of values all alike, the lowest."""
     low, high = min(values), max(values)
-    # a flat line shall look flat: less than 2 % is drawn as nothing
-    span = max(high - low, 0.02 * high) or 1.0
-    return "".join(BARS[min(len(BARS) - 1, int((v - low) / span * len(BARS)))] for v in values)
+    if high - low < 0.02 * high:
+        return BARS[0] * len(values)
+    return "".join(BARS[min(len(BARS) - 1, int((v - low) / (high - low) * len(BARS)))] for v in values)

@@ -41,12 +41,13 @@ class Moved(TypedDict):
 
 
 class Unsure(TypedDict):
-    """A marker of the judged build that looks slower, within noise. needs: further runs of the build."""
+    """A marker of the judged build that looks slower, within noise. needs: further runs of the build. measured: the noise is."""
 
     marker: list[str]
     change: float
     interval: list[float]
     needs: int | None
+    measured: bool
 
 
 class Over(TypedDict):
@@ -113,7 +114,10 @@ class Point(TypedDict):
 
 
 class Line(TypedDict):
-    """The trend of the frame, of markers together, or of a cause (its saving). parts: per change of the frame, its largest."""
+    """The trend of the frame, of markers together, or of a cause (its saving). parts: per change of the frame, its largest.
+
+    new: True if builds before its first one ran without it.
+    """
 
     schema: str
     kind: str
@@ -121,6 +125,7 @@ class Line(TypedDict):
     of: str
     scope: str
     device: str
+    new: bool
     points: list[Point]
     moved: list[Moved]
     parts: list[list[Part]]

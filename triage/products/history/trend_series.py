@@ -77,6 +77,7 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
         "of": kind,
         "scope": trend.builds[-1].key.scope if trend.builds else "",
         "device": trend.builds[-1].key.device if trend.builds else "",
+        "new": bool(points) and points[0]["build"] != named(trend.builds[0]),
         "points": points,
         "moved": [moved(alone, s, starts[i]) for i, s in enumerate(steps)],
         "parts": [_parts(trend, s, starts[i]) for i, s in enumerate(steps)] if name == FRAME else [],
