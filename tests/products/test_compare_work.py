@@ -267,3 +267,11 @@ def test_what_times_alone_tell_is_no_counter() -> None:
     doc = compare(*map(diagnosis, pair))
     assert [c["metric"] for c in doc["pairs"][0]["changes"]] == ["gpu.time"]
     assert "counter" not in render(doc, "terminal").partition("Changes are")[0]
+
+
+def test_the_step_of_a_marker_around_others_is_its_self_time(tmp_path: Path) -> None:
+    head = "path,name,kind,gpu.time [ms]"
+    for name, whole in (("b", 5), ("a", 6)):
+        (tmp_path / name).write_text(f"{head}\n,Post,marker,{whole}\nPost,Blur,fullscreen,2\nPost,Grade,fullscreen,2\n")
+    found = steps(compare(diagnosis(tmp_path / "b"), diagnosis(tmp_path / "a")), "outside")
+    assert [(s["name"], round(s["adds_ns"])) for s in found] == [("Post (self time)", 1_000_000)]

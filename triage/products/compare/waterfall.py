@@ -69,7 +69,7 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
         return []
     by = scale(doc)
     named = [
-        (name, (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0))
+        (name + _own(doc, p), (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0))
         for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
     named.sort(key=lambda n: -abs(n[1]))
@@ -91,6 +91,11 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
             level += ns
             out.append({"name": name, "adds_ns": ns, "sum_ns": level})
     return out
+
+
+def _own(doc: Comparison, p: Paired) -> str:
+    """` (self time)` of a marker around others."""
+    return " (self time)" * (not doc["timeline"] and (p["own_ns"][0] or 0.0) < 0.999 * (p["total_ns"][0] or 0.0))
 
 
 def labels(found: Sequence[Step], most: int) -> list[str]:
