@@ -17,7 +17,7 @@ from triage.products.compare import charts
 from triage.products.compare.causes import cause, over_devices, worse
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
-from triage.products.compare.predictions import REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
+from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
 from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
@@ -41,8 +41,7 @@ OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: "inside the range, a wide one",
-    REACHES_NOTHING: "inside the range, which includes no change",
+    TOO_WIDE: "inside the range, too wide for a test",
     UNSURE: "inconclusive: too few runs",
 }
 

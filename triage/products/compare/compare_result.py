@@ -49,7 +49,7 @@ class Predicted(TypedDict):
     """What the best finding predicted, as speed-ups. came_true: below, within or above; None if unknown.
 
     change, interval: the same promise as changes of the time, like those that were measured. doubt: why nothing is
-    known (`too wide`, `reaches no gain`, `the runs cannot tell`, `still there`), "" where came_true says it.
+    known (`too wide`, `the runs cannot tell`, `still there`), "" where came_true says it.
     """
 
     low: float

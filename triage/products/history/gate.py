@@ -33,6 +33,7 @@ from triage.products.history.changepoints import (
     shifts,
 )
 from triage.products.history.gate_lines import doubt, is_own, line, now, slower_by
+from triage.products.history.history_chart import build
 from triage.products.history.history_result import SCHEMA, Added, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
 from triage.products.history.store import Build, Database
@@ -69,7 +70,7 @@ def gate(
     fixed = choose([b for b in found if b.id != judged.id], baseline) if baseline else None
     order, late = builds_before(found, judged, against, fixed)
     if fixed:
-        words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
+        words = build(named(fixed))
     else:
         count = len(order) - 1
         words = (f"the previous {count} builds" if count > 1 else "the previous build") + (
@@ -146,14 +147,6 @@ def named(b: Build) -> Named:
         "labels": list(b.labels),
         "runs": len(b.runs),
     }
-
-
-def _name(b: Build) -> str:
-    return b.labels[0] if b.labels else _revision(b)
-
-
-def _revision(b: Build) -> str:
-    return b.key.revision[:12]
 
 
 def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) -> Changes:

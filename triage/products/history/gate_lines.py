@@ -11,7 +11,7 @@ from triage.products.history.record import shown
 from triage.products.history.trend import FRAME
 from triage.products.noise import inconclusive
 from triage.rendering.escape import short
-from triage.rendering.phrases import added, time
+from triage.rendering.phrases import MINUS, added, time
 
 DIGITS = 4  # of times: three cannot tell builds apart that differ by one in a hundred
 
@@ -40,6 +40,13 @@ def slower_by(change: float) -> str:
 def times(ratio: float) -> str:
     """`7.2x`, `over 1,000x`."""
     return "over 1,000x" if ratio > 1_000 else f"{ratio:.3g}x"
+
+
+def signed(change: float) -> str:
+    """`+3.4 %`; from twice the time on, `2.1x`."""
+    if change >= 1:
+        return times(1 + change)
+    return f"{change * 100:+.1f} %".replace("-", MINUS) if abs(change) >= 0.0005 else "0.0 %"
 
 
 def now(m: Moved) -> float:

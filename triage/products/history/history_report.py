@@ -12,7 +12,7 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS, SURE
-from triage.products.history.gate_lines import DIGITS, doubt, frame, is_own, line, now, part, times
+from triage.products.history.gate_lines import DIGITS, doubt, frame, is_own, line, now, part, signed, times
 from triage.products.history.history_chart import build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
@@ -21,11 +21,10 @@ from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import HEADS
-from triage.rendering.phrases import MINUS, time
+from triage.rendering.phrases import time
 
 GATE = ("terminal", "html", "markdown", "json", "junit")
 TREND = ("terminal", "html", "json", "openmetrics")
-TOO_NOISY = 9.0  # detectable change from which no number is worth printing: tenfold
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 NAMED = 2  # markers that a sentence names
@@ -82,9 +81,7 @@ def verdict(doc: Gate) -> str:
         return "first build, nothing to compare with."
     moved = [*doc["slower"], *doc["faster"]]
     own, past = ([m for m in moved if is_own(m, doc) == mine and m["marker"] != [FRAME]] for mine in (True, False))
-    partly = [
-        m["marker"] for m in past if m["verdict"] == "slower"
-    ]  # of a fix of a part, the line of what is still slower
+    partly = [m["marker"] for m in past if m["verdict"] == "slower"]  # of a fix of a part its line says what is left
     against, parts = doc["against"], []
     for word in ("slower", "faster"):
         some = [m for m in own if m["verdict"] == word and (word == "slower" or m["marker"] not in partly)]
@@ -100,7 +97,7 @@ def verdict(doc: Gate) -> str:
 
 def _named(moved: Sequence[Moved]) -> str:
     """`SSR +31.7 %, Bloom +4.1 % and 2 more`: changes as they are now."""
-    return first_of([f"{shown(SEP.join(m['marker']))} {_signed(now(m))}" for m in moved], NAMED)
+    return first_of([f"{shown(SEP.join(m['marker']))} {signed(now(m))}" for m in moved], NAMED)
 
 
 def _since(moved: Sequence[Moved], word: str) -> list[str]:
@@ -117,8 +114,7 @@ def _held(doc: Gate) -> str:
         return counts
     largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
     noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
-    most = "one too large to tell" if doc["visible"] > TOO_NOISY else largest
-    slow = f"{typical} in a typical marker" + (f" or {most} in {noisiest}" if typical != largest else "")
+    slow = f"{typical} in a typical marker" + (f" or {largest} in {noisiest}" if typical != largest else "")
     return (
         f"{counts} A slow-down of {slow} is missed in 1 build of {round(1 / SURE):,}, a smaller one more often. "
         f"False alarms: {round(ALARMS * 100)} build in 100."
@@ -132,19 +128,12 @@ def _row(m: Moved) -> dict[str, Any]:
         "marker": shown(SEP.join(m["marker"])),
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
-        "change": _signed(m["change"]),
-        "now": _signed(now(m)),
+        "change": signed(m["change"]),
+        "now": signed(now(m)),
         "since": build(m["by"]) + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
         "by": f"{m['title']} (new)" if m["title"] and m["was"] != m["cause"] else "",
     }
-
-
-def _signed(change: float) -> str:
-    """`+3.4 %`; from twice the time on, `2.1x`."""
-    if change >= 1:
-        return times(1 + change)
-    return f"{change * 100:+.1f} %".replace("-", MINUS) if abs(change) >= 0.0005 else "0.0 %"
 
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
@@ -204,7 +193,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         first, last = points[0], points[-1]
         message = f"{head}: {time(last['ns'], DIGITS)}{saving} at {build(last['build'])}"
         if len(points) > 1 and first["ns"]:
-            net = _signed(last["ns"] / first["ns"] - 1)
+            net = signed(last["ns"] / first["ns"] - 1)
             message += f", {net} since {build(first['build'])}{', where it is new' * doc['new']}"
         message += f" (range {_span([p['ns'] for p in points])}, {plural(len(points), 'build')})."
         moved = _row(doc["moved"][-1]) if doc["moved"] else {}
@@ -254,6 +243,6 @@ def _span(values: Sequence[float]) -> str:
 def spark(values: Sequence[float]) -> str:
     """One character per value; of values all alike, the lowest."""
     low, high = min(values), max(values)
-    if high - low < 0.02 * high:
+    if high - low <= 0.02 * high:
         return BARS[0] * len(values)
     return "".join(BARS[min(len(BARS) - 1, int((v - low) / (high - low) * len(BARS)))] for v in values)
