@@ -149,7 +149,7 @@ class Trace(Struct):
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
     is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
     framework's profiler, in order; optimizer: the optimizer's part of them. framework: starts and ends of operators on threads that start work; loading: of the host's waits for a data loader; loads_itself: True
-    where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; host_work: its operators that compute on the host.
+    where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; host_work: its operators that compute on the host; system: calls of the operating system outside the runtime's.
     rank: of the process in its job, of world ranks, 0 where that is unknown. groups: row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
     """
 
@@ -169,6 +169,7 @@ class Trace(Struct):
     loading_in: tuple[str, float] | None = None
     ranges: Calls | None = None
     host_work: Calls | None = None
+    system: Calls | None = None
     rank: int | None = None
     world: int = 0
     groups: dict[int, str] = field(default_factory=dict)
@@ -192,7 +193,7 @@ class GapClass(Struct, frozen=True):
 class Gap(Struct, frozen=True):
     """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words.
 
-    cause: the class to which most of it goes, which is cause_ns.
+    cause: the class that holds most of it, which is cause_ns.
     """
 
     start: int
@@ -213,7 +214,7 @@ class DeviceTimeline(Struct):
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
-    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; loading_worked_ns: the device's work between them; loading_used_ns: time up to the last wait without them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; system_ns: inside calls of the operating system; loading_worked_ns: the device's work between them; loading_used_ns: time up to the last wait without them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
@@ -266,6 +267,7 @@ class DeviceTimeline(Struct):
     loading_own_ns: int = 0
     framework_ns: int = 0
     host_work_ns: int = 0
+    system_ns: int = 0
     batches: int = 0
     loading_worked_ns: int = 0
     loading_used_ns: int = 0

@@ -130,11 +130,17 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
     if any(d.host_work_ns for d in devices):
         parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
+    if any(d.system_ns for d in devices):
+        parts["idle.system"] = lambda d: min(d.system_ns, host_code(d))
     out = _shares(devices, frame_ns, parts)
     for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
         share, text = out[metric]
         doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
         out[metric] = (share, "; ".join(filter(None, (text, doing))))
+    for metric, cause in (("idle.sync", "sync"), ("idle.copy", "memcpy")):
+        held, (share, text) = sum(d.gap(cause).total_ns for d in devices), out[metric]
+        if held < share * frame_ns:
+            out[metric] = (share, f"{text}; the calls themselves hold {show(float(held), 'ns')}")
     waits = max(devices, key=lambda d: d.loading_own_ns)
     if waits.loading_own_ns and waits.loading_used_ns:
         workers = float(ceil(waits.loading_ns / waits.loading_used_ns))

@@ -118,7 +118,10 @@ def _device(
     gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
     if trace.loading is not None:
         waits = union(*trace.loading)
-        gaps.loading = waits.until(gaps.end) - waits.until(gaps.start)
+        gaps.loading = gaps.own = waits.until(gaps.end) - waits.until(gaps.start)
+    if trace.system is not None and len(trace.system):
+        outside = union(trace.system.start, trace.system.end)
+        gaps.own = outside.until(gaps.end) - outside.until(gaps.start)
     copies, kernels = kind == COPY, kind == KERNEL
     computing = kernels | (kind == GRAPH) | (kind == WORK)
     way, size = ops.way[rows], ops.bytes[rows]
@@ -193,6 +196,8 @@ def _device(
     if trace.framework is not None and HOST in blamed:
         inside = union(*trace.framework)
         made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
+    if trace.system is not None and HOST in blamed:
+        made.system_ns = int(np.minimum(blamed[HOST], gaps.own).sum()) if gaps.own is not None else 0
     optimizers.enter(made, trace, gaps, blamed)
     made.host_work_ns, made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
@@ -252,7 +257,8 @@ def _longest(trace: Trace, gaps: Gaps, blamed: dict[int, Indices], rows: Indices
     out = []
     ends = np.append(busy.first[1:], len(rows))
     for i in sorted(few.tolist(), key=lambda i: (-int(length[i]), i)):
-        kinds = {k: int(ns[i]) for k, ns in blamed.items()}
+        spent = blamed if gaps.unseen is not None and gaps.unseen[i] else gaps.pieces
+        kinds = {k: int(ns[i]) for k, ns in spent.items()}
         block = rows[busy.first[i] : ends[i]]
         before = int(block[int(np.argmax(trace.operations.end[block]))])
         most = max(kinds, key=lambda k: (kinds[k], -k))
