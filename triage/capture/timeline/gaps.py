@@ -29,10 +29,10 @@ from triage.capture.trace_nouns import (
     Trace,
 )
 
-# what goes away by itself or not at all, whoever led the gap
-_FIXED = (PROFILER, LOAD, ALLOC)
 # waiting that empties the queue: what the host does next to fill it again would have been done meanwhile
 _EMPTYING = (SYNC, MEMCPY)
+# what goes away by itself or not at all, whoever led the gap, and further waits
+_STAYS = (PROFILER, LOAD, ALLOC, *_EMPTYING)
 # ns; heuristic: after a copy the host needs up to a millisecond to launch anew, what takes longer is work of its own
 RELAUNCH = 1_000_000
 
@@ -66,7 +66,8 @@ class Gaps(Struct):
         """ns of work between each gap and the last one before it that no queued work ended: what a wait there waited for."""
         done, place = np.cumsum(self.worked), np.arange(1, len(self.led) + 1)
         last = np.maximum.accumulate(np.where(self.led != QUEUED, place, 0))
-        return done - np.concatenate([[0], done])[np.concatenate([[0], last[:-1]])][: len(done)]
+        before: Indices = np.concatenate([[0], done])[np.concatenate([[0], last])[:-1]]
+        return done - before
 
     def ahead_ns(self) -> int:
         """Work before gaps that the host leads without having waited for it."""
@@ -91,14 +92,14 @@ class Gaps(Struct):
             mine = led == leader
             if not mine.any():
                 continue
-            rest = sum((v for k, v in out.items() if k not in _FIXED and k != leader), np.zeros(len(mine), np.int64))
+            rest = sum((v for k, v in out.items() if k not in _STAYS), np.zeros(len(mine), np.int64))
             # without the wait the host would have worked beside the device, as long as that was busy; long work after a
             # copy mostly needs the copy
             moved = np.where(mine & ((leader == SYNC) | (rest <= RELAUNCH)), np.minimum(rest, self.ahead), 0)
             share = moved / np.maximum(rest, 1)
             taken = np.zeros(len(mine), dtype=np.int64)
             for kind, piece in out.items():
-                if kind not in _FIXED and kind != leader:
+                if kind not in _STAYS:
                     part = np.rint(piece * share).astype(np.int64)
                     taken += part
                     out[kind] = piece - part
