@@ -214,7 +214,7 @@ class DeviceTimeline(Struct):
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
-    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; system_ns: inside calls of the operating system; loading_worked_ns: the device's work between them; loading_used_ns: time up to the last wait without them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; system_ns: inside calls of the operating system; loading_worked_ns, loading_used_ns: the device's work, and the time, that as many batches take between two of them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
@@ -309,7 +309,7 @@ class HostCalls(Struct, frozen=True):
 
 
 class RankShare(Struct, frozen=True):
-    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, 0 where ranks are missing."""
+    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, of the ranks read."""
 
     rank: str
     comm_ns: int

@@ -83,8 +83,9 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
     if late := total(_late):
         out["timeline.late_comm"] = (late / frame_ns, _latest(t))
     if t.job:
-        mine = t.job[t.mine]
+        mine, counts = t.job[t.mine], [r.last for r in t.job]
         out["timeline.rank_wait"] = (mine.wait_ns / frame_ns, _ranks(t))
+        out["timeline.last_rank"] = (max(counts) / max(sum(counts), 1), "the rank that comes last most often")
         out["timeline.ranks_given"] = (len(t.job) / t.world, f"{len(t.job):,} of {t.world:,} ranks")
     if not t.has_judged_gaps:
         return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
@@ -200,12 +201,14 @@ def _latest(t: Timeline) -> str:
 
 
 def _ranks(t: Timeline) -> str:
-    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`; of no rank where some are missing."""
+    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`; where ranks are missing, how much later they can be."""
     mine, late, count = t.job[t.mine], max(t.job, key=lambda r: (r.last, -r.wait_ns)), sum(r.last for r in t.job)
-    least, last = ("", f"rank {late.rank} comes last to {late.last:,} of {count:,}")
-    if len(t.job) < t.world:
-        least, last = "at least ", f"{len(t.job):,} of {t.world:,} ranks given"
-    took = show(float(mine.comm_ns), "ns")
+    took, last = show(float(mine.comm_ns), "ns"), f"rank {late.rank} comes last to {late.last:,} of {count:,}"
+    if missing := len(t.job) < t.world:
+        last = f"of the {len(t.job):,} of {t.world:,} ranks given {last}"
+        if late.last == count:  # it is inside of each from its own start to the common end
+            last += f", and none can be later by more than {show(float(late.comm_ns), 'ns')} in all"
+    least = "at least " * missing
     return f"rank {mine.rank} waits {least}{show(float(mine.wait_ns), 'ns')} of its {took} in collectives; {last}"
 
 

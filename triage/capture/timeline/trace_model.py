@@ -190,8 +190,11 @@ def _device(
         rows_of = np.flatnonzero(waited >= TRANSITION)
         made.loading_ns, made.batches = int(waited.sum()), len(rows_of)
         worked = np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)
-        made.loading_worked_ns = int(worked.sum())
-        made.loading_used_ns = int(gaps.end[rows_of].max(initial=made.first) - made.first - waited[rows_of].sum())
+        used = np.diff(gaps.end[rows_of]) - waited[rows_of[1:]]
+        if len(used):  # what comes before the first wait is cut
+            made.loading_worked_ns, made.loading_used_ns = (int(x.mean() * made.batches) for x in (worked[1:], used))
+        else:
+            made.loading_worked_ns, made.loading_used_ns = int(worked.sum()), made.span_ns - made.loading_ns
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     if trace.framework is not None and HOST in blamed:
         inside = union(*trace.framework)
