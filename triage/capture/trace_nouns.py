@@ -322,7 +322,7 @@ class Timeline(Struct):
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. loading_in: as in Trace.
-    job: ranks of `world` that were read together, of which this one stands at `mine`. judged: the devices without a long start with little work, which ends at `steady`: what findings and shares are of.
+    job: ranks of `world` that were read together, of which this one stands at `mine`. judged: the devices without a long start with little work, which ends at `steady`: what findings and shares are of; starting: the host's call that takes most of the start.
     """
 
     start: int
@@ -337,6 +337,7 @@ class Timeline(Struct):
     loading_in: tuple[str, float] | None = None
     judged: list[DeviceTimeline] = field(default_factory=list)
     steady: int = 0
+    starting: str = ""
 
     @property
     def is_short(self) -> bool:

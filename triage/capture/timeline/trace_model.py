@@ -78,6 +78,7 @@ def build(trace: Trace) -> Timeline:
         loading_in=trace.loading_in,
         judged=judged,
         steady=steady if judged is not devices else first,
+        starting=_longest_call(trace.calls, first, steady),
     )
 
 
@@ -93,11 +94,28 @@ def _measured(trace: Trace, since: int) -> tuple[list[DeviceTimeline], Floats]:
     return devices, own
 
 
+def _longest_call(calls: Calls, begun: int, ended: int) -> str:
+    """The call in which a thread of the host is for most of a time; "" where there is none."""
+    inside = np.where(calls.name >= 0, np.minimum(calls.end, ended) - np.maximum(calls.start, begun), 0)
+    if not len(calls) or 2 * inside.max() <= ended - begun:
+        return ""
+    return calls.names[int(calls.name[inside.argmax()])]
+
+
 def _steady(ops: Operations) -> int:
-    """When steady work begins: with the first operation, or after a start that is long and holds few."""
+    """When steady work begins: with the first operation, or after a start that is long and holds few; one gap may be all of it."""
     tenth = int(START_WORK * len(ops))
-    begun, first, end = int(np.partition(ops.start, tenth)[tenth]), int(ops.start.min()), int(ops.end.max())
-    return begun if len(ops) >= FEW and begun - first >= START_SPAN * (end - first) else first
+    begun, first, long = (
+        int(np.partition(ops.start, tenth)[tenth]),
+        int(ops.start.min()),
+        START_SPAN * int(ops.end.max() - ops.start.min()),
+    )
+    if len(ops) < FEW or begun - first < long:
+        return first
+    early = np.flatnonzero(ops.start <= begun)
+    early = early[np.argsort(ops.start[early], kind="stable")]
+    gaps = ops.start[early[1:]] - np.maximum.accumulate(ops.end[early])[:-1]
+    return int(ops.start[early[1 + gaps.argmax()]]) if gaps.max() >= long else begun
 
 
 def _device(
