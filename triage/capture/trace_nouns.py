@@ -147,7 +147,7 @@ class Trace(Struct):
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
-    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
+    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first; operator: a number that tells those of the operations apart, -1 where unknown. steps: of the
     framework's profiler, in order; optimizer: the optimizer's part of them. framework: starts and ends of operators on threads that start work; loading: of the host's waits for a data loader; loads_itself: True
     where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; host_work: its operators that compute on the host; system: calls of the operating system outside the runtime's.
     rank: of the process in its job, of world ranks, 0 where that is unknown. groups: row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
@@ -161,6 +161,7 @@ class Trace(Struct):
     command: Callable[[str, int], str] | None = None
     grace: int | None = None
     operators: list[Operator] = field(default_factory=list)
+    operator: Indices | None = None
     steps: list[Step] = field(default_factory=list)
     optimizer: list[Step] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
@@ -216,7 +217,7 @@ class DeviceTimeline(Struct):
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
     memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; system_ns: inside calls of the operating system; loading_worked_ns, loading_used_ns: the device's work, and the time, that as many batches take between two of them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
-    that they load code. ahead_ns: work before gaps that the host leads without waiting for it.
+    that they load code; once_ns: of the host's code that passes once. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
     beyond that of the device that came to them last. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
@@ -274,6 +275,7 @@ class DeviceTimeline(Struct):
     optimizer_launch_ns: int = 0
     optimizer_host_ns: int = 0
     slow_launch_ns: int = 0
+    once_ns: int = 0
     collective_ns: int = 0
     comm_in_line_ns: int = 0
     ahead_ns: int = 0

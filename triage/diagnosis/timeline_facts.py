@@ -101,16 +101,16 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         return lambda d: float(sum(d.gap(c).blamed_ns for c in causes))
 
     def start(d: DeviceTimeline) -> float:
-        return (0.0 if t.sliced else float(d.cold_ns)) + d.slow_launch_ns
+        return (0.0 if t.sliced else float(d.cold_ns)) + d.slow_launch_ns + d.once_ns
 
     def late(d: DeviceTimeline) -> float:
-        return blamed("load", "alloc")(d) - (start(d) - d.slow_launch_ns)
+        return blamed("load", "alloc")(d) - (0.0 if t.sliced else d.cold_ns)
 
     def launch(d: DeviceTimeline) -> float:
         return max(0.0, blamed("launch")(d) - d.slow_launch_ns - d.optimizer_launch_ns)
 
     def host_code(d: DeviceTimeline) -> float:
-        return max(0.0, blamed(*IDLE_CAUSES["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
+        return max(0.0, blamed(*IDLE_CAUSES["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns - d.once_ns)
 
     parts: dict[str, Callable[[DeviceTimeline], float]] = {
         metric: blamed(*causes) for metric, causes in IDLE_CAUSES.items()

@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks
-from triage.capture.timeline import collectives, host_ranges, optimizers
+from triage.capture.timeline import collectives, first_calls, host_ranges, optimizers
 from triage.capture.timeline.gaps import Gaps, find, unseen
 from triage.capture.timeline.spans import Union, shared_out, spread, union
 from triage.capture.trace_nouns import (
     ALLOC,
+    API,
     COPY,
     FEW,
     FROM_DEVICE,
@@ -219,6 +220,9 @@ def _device(
         made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
     if trace.system is not None and HOST in blamed:
         made.system_ns = int(np.minimum(blamed[HOST], gaps.own).sum()) if gaps.own is not None else 0
+    if HOST in blamed:
+        waiting = 0 if gaps.loading is None else np.minimum(blamed[HOST], gaps.loading)
+        made.once_ns = first_calls.once_ns(trace, gaps, blamed[HOST] + blamed.get(API, 0) - waiting, rows)
     optimizers.enter(made, trace, gaps, blamed)
     made.host_work_ns, made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls

@@ -112,7 +112,7 @@ def read(source: Source, options: Options) -> Table:
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.world = _rank(rows.head)
     table.trace.groups, table.trace.messages = columns.groups, columns.messages
-    table.trace.operators = kineto_operators.operators(columns, calls, operations)
+    kineto_operators.enter_operators(columns, calls, operations, table.trace)
     kineto_operators.enter_spans(columns, calls, operations, table.trace)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
