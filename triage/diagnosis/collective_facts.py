@@ -45,12 +45,18 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
     out: Facts = {}
     if smaller := [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes]:
         took, size = min(smaller)
-        out["collectives.smaller"] = (took / best, "time of a collective of half the size or less over the fastest one's")
+        out["collectives.smaller"] = (
+            took / best,
+            "time of a collective of half the size or less over the fastest one's",
+        )
         text += f"; {show(float(size), 'byte')} take {show(float(took), 'ns')}"
         text += ": more likely a wait than a slow link" * (SEVERAL * took >= best)
     return out | {
         "collectives.rate": (rate, text),
-        "collectives.link_share": (rate / bus, f"{text}; PCIe peak {show(bus, 'byte/s')}, and links between GPUs give more"),
+        "collectives.link_share": (
+            rate / bus,
+            f"{text}; PCIe peak {show(bus, 'byte/s')}, and links between GPUs give more",
+        ),
         "collectives.excess": (beyond / frame_ns, text),
     }
 

@@ -7,6 +7,7 @@ from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
+from triage.ground.method import MATTERS
 from triage.ground.phrasing import ON_DEVICE, first_of, over, percent, plural
 from triage.ground.units import show
 
@@ -78,6 +79,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
             last = min(devices, key=lambda d: d.wait_ns)
             text = f"{_each(devices, lambda d: d.wait_ns)}; device {last.key} waits least"
             out["timeline.collective_wait"] = (total(lambda d: d.wait_ns) / frame_ns, text)
+    if (uneven := total(lambda d: min(d.spread_ns, d.exposed_comm_ns)) / frame_ns) >= MATTERS:
+        out["timeline.comm_spread"] = (uneven, "beyond the median of those of one name between equal kernels")
     if apart := t.steady - t.start:
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     if late := total(_late):

@@ -43,6 +43,8 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> N
     for d in devices:
         mine = rows[ops.device[rows] == number[d.key]]
         d.collective_ns = int(length[mine].sum())
+        others = np.flatnonzero((ops.kind == KERNEL) & (ops.device == number[d.key]))
+        d.spread_ns = _spread(trace, mine, np.setdiff1d(others, mine, assume_unique=True))
         _enter_late(trace, d, mine[1:])
     for name in np.unique(ops.name[rows]).tolist():
         same = rows[ops.name[rows] == name]
@@ -55,6 +57,23 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> N
         shortest = (ends - starts).min(axis=0)
         for (d, _), begun, ended in zip(by_device, starts, ends, strict=True):
             d.wait_ns += int(((ended - begun - shortest)[together]).sum())
+
+
+def _spread(trace: Trace, rows: Indices, others: Indices) -> int:
+    """ns of collectives beyond the median of their like: of one name, with the same kernels of computation around them."""
+    ops, found = trace.operations, 0
+    if not len(others):
+        return 0
+    length = ops.end - ops.start
+    others = others[np.argsort(ops.start[others], kind="stable")]
+    at = np.searchsorted(ops.start[others], ops.start[rows])
+    around = (ops.name[others[(at - 1).clip(0)]], ops.name[others[at.clip(max=len(others) - 1)]])
+    like = np.unique(np.stack([ops.name[rows], *around]), axis=1, return_inverse=True)[1].ravel()
+    for n in range(int(like.max(initial=-1)) + 1):
+        lasted = length[rows[like == n]]
+        if len(lasted) >= MIN_LIKE:
+            found += int((lasted - np.median(lasted)).clip(0).sum())
+    return found
 
 
 def _enter_late(trace: Trace, d: DeviceTimeline, rows: Indices) -> None:
