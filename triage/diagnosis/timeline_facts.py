@@ -85,14 +85,22 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     if late := total(_late):
         out["timeline.late_comm"] = (late / frame_ns, _latest(t))
-    if t.job:
-        mine, counts = t.job[t.mine], [r.last for r in t.job]
-        out["timeline.rank_wait"] = (mine.wait_ns / frame_ns, _ranks(t))
-        out["timeline.last_rank"] = (max(counts) / max(sum(counts), 1), "the rank that comes last most often")
-        out["timeline.ranks_given"] = (len(t.job) / t.world, f"{len(t.job):,} of {t.world:,} ranks")
+    out |= _of_job(t, frame_ns)
     if not t.has_judged_gaps:
         return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
     return out | (_of_host(t, frame_ns, kernels) if t.host is not None else {})
+
+
+def _of_job(t: Timeline, frame_ns: float) -> Facts:
+    """Facts of a rank whose job's other traces were read with it; none elsewhere."""
+    if not t.job:
+        return {}
+    last = [r.last for r in t.job]
+    return {
+        "timeline.rank_wait": (t.job[t.mine].wait_ns / frame_ns, _ranks(t)),
+        "timeline.last_rank": (max(last) / max(sum(last), 1), "the rank that comes last most often"),
+        "timeline.ranks_given": (len(t.job) / t.world, f"{len(t.job):,} of {t.world:,} ranks"),
+    }
 
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
