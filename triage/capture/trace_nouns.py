@@ -219,7 +219,7 @@ class DeviceTimeline(Struct):
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
     that they load code; once_ns: of the host's code that passes once. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
-    beyond that of the device that came to them last; spread_ns: beyond the median of their like. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
+    beyond that of the device that came to them last; late_ns: beyond the median of their like. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
     """
 
@@ -280,10 +280,7 @@ class DeviceTimeline(Struct):
     comm_in_line_ns: int = 0
     ahead_ns: int = 0
     wait_ns: int = 0
-    spread_ns: int = 0
     late_ns: int = 0
-    late_calls: int = 0
-    latest: tuple[str, int, int] | None = None
     doing: list[tuple[str, int]] = field(default_factory=list)
     lanes: dict[str, list[float]] = field(default_factory=dict)
 

@@ -7,7 +7,6 @@ from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.method import MATTERS
 from triage.ground.phrasing import ON_DEVICE, first_of, over, percent, plural
 from triage.ground.units import show
 
@@ -79,12 +78,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
             last = min(devices, key=lambda d: d.wait_ns)
             text = f"{_each(devices, lambda d: d.wait_ns)}; device {last.key} waits least"
             out["timeline.collective_wait"] = (total(lambda d: d.wait_ns) / frame_ns, text)
-    if (uneven := total(lambda d: min(d.spread_ns, d.exposed_comm_ns)) / frame_ns) >= MATTERS:
-        out["timeline.comm_spread"] = (uneven, "beyond the median of those of one name between equal kernels")
     if apart := t.steady - t.start:
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
-    if late := total(_late):
-        out["timeline.late_comm"] = (late / frame_ns, _latest(t))
     out |= _of_job(t, frame_ns)
     if not t.has_judged_gaps:
         return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
@@ -194,23 +189,6 @@ def _doing(devices: Sequence[DeviceTimeline]) -> str:
     return ", ".join(f"{show(float(ns), 'ns')} in “{name[:60]}”" for name, ns in most) if most else ""
 
 
-def _late(d: DeviceTimeline) -> float:
-    """Time of late collectives beyond that of their like; no more than no kernel runs beside."""
-    return float(min(d.late_ns, d.exposed_comm_ns))
-
-
-def _latest(t: Timeline) -> str:
-    """`device 3: 2.55 s of 15.1 s; 18 calls, the longest 733 ms at 7.68 s`."""
-    d = max(t.judged, key=_late)
-    assert d.latest is not None
-    _, longest, start = d.latest
-    count = plural(sum(d.late_calls for d in t.judged), "call")
-    at = f"{show(float(longest), 'ns')} at {show(float(start - t.start), 'ns')}"
-    if len(t.judged) > 1:
-        at += f" on device {d.key}"
-    return f"{_each(t.judged, _late)}; {count}, the longest {at}"
-
-
 def _ranks(t: Timeline) -> str:
     """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`; where ranks are missing, how much later they can be."""
     mine, late, count = t.job[t.mine], max(t.job, key=lambda r: (r.last, -r.wait_ns)), sum(r.last for r in t.job)
@@ -234,6 +212,7 @@ _OF_DEVICES: Mapping[str, Callable[[DeviceTimeline], float]] = {
     "idle.total": lambda d: d.idle_ns,
     "timeline.bus_alone": lambda d: d.exposed_ns,
     "timeline.exposed_comm": lambda d: d.exposed_comm_ns,
+    "timeline.late_comm": lambda d: min(d.late_ns, d.exposed_comm_ns),
     "timeline.comm_in_line": lambda d: d.comm_in_line_ns,
     "timeline.pageable_alone": lambda d: d.pageable_alone_ns,
     "timeline.hideable": _hideable,
