@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Indices, Masks
+from triage.capture.arrays import Indices
 from triage.capture.timeline.gaps import Gaps
 from triage.capture.trace_nouns import KERNEL, Trace
 
@@ -21,18 +21,14 @@ def once_ns(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> int:
     if trace.grace is not None and host[filling].sum() >= NEARLY * host.sum():
         return int(host[filling].sum())
     kinds = [ops.name] if trace.operator is None else [ops.name, trace.operator]
-    found = 0
-    for i in np.flatnonzero((host >= LONG) & (ops.kind[ends] == KERNEL)).tolist():
-        known = [kind for kind in kinds if kind[ends[i]] >= 0]
-        found += max(_excess(kind[rows] == kind[ends[i]], rows, i, ends, host) for kind in known)
-    return found
-
-
-def _excess(alike: Masks, rows: Indices, gap: int, ends: Indices, host: Indices) -> int:
-    """ns of a gap before the first of some alike operations beyond the median gap before the others; 0 for any other gap."""
-    same = rows[alike]
-    if len(same) < 2 or same[0] != ends[gap]:
-        return 0
-    later = host[gap + 1 :][np.isin(ends[gap + 1 :], same)]
-    usual = float(np.median(later)) if len(later) else 0.0
-    return int(host[gap] - usual) if host[gap] >= TIMES * usual else 0
+    excess = np.zeros(len(ends), dtype=np.int64)
+    for kind in kinds:
+        words, first = np.unique(kind[rows], return_index=True)
+        opens = np.isin(ends, rows[first[words >= 0]]) & (ops.kind[ends] == KERNEL) & (host >= LONG)
+        for i in np.flatnonzero(opens).tolist():  # a few: one gap per word at most
+            later = host[i + 1 :][kind[ends[i + 1 :]] == kind[ends[i]]]
+            usual = float(np.median(later)) if len(later) else 0.0
+            again = (kind[rows] == kind[ends[i]]).sum() > 1
+            if again and host[i] >= TIMES * usual:
+                excess[i] = max(excess[i], int(host[i] - usual))
+    return int(excess.sum())

@@ -40,12 +40,14 @@ def system(db: Database, calls: Calls) -> Calls | None:
     columns = ("start", "end", "globalTid", "nameId")
     if not name or not set(columns) <= set(db.columns(name)):
         return None
-    start, end, thread, named = db.numbers(name, columns).values()
+    threads = np.unique(calls.thread[calls.name >= 0]).tolist()
+    where = f'"globalTid" in ({", ".join(map(str, threads))})'
+    start, end, thread, named = db.numbers(name, columns, where).values()
     good, _ = sane(start, end)
-    for one in np.unique(thread).tolist():
+    for one in threads:
         mine, of = thread == one, calls.thread == one
         inside = union(calls.start[of], calls.end[of])
-        good &= ~mine | (inside.until(start + 1) == inside.until(start)) if of.any() else ~mine
+        good &= ~mine | (inside.until(start + 1) == inside.until(start))
     texts = db.strings(db.table("StringIds"), np.unique(named))
     ids, code = np.unique(named[good], return_inverse=True)
     words = [f"{texts.get(i, '')}()" for i in ids.tolist()]
