@@ -25,10 +25,10 @@ EXPORTS = (
 START = """
 import sys, warnings
 warnings.simplefilter("ignore")
-from triage.reading import accounted, contradictions, identities, name_variants, odd_cells, reader, text_blocks
+from triage.reading import contradictions, identities, name_variants, odd_cells, reader, text_blocks
 nothing = [
     (odd_cells, "check", lambda *a: []), (identities, "check", lambda *a: []), (contradictions, "remove", lambda *a: ({}, [])),
-    (name_variants, "check", lambda *a: []), (name_variants, "broken", lambda *a: []), (text_blocks, "small", lambda *a: {}), (accounted, "rows", lambda *a: None),
+    (name_variants, "check", lambda *a: []), (text_blocks, "small", lambda *a: {}), (reader, "rows", lambda *a: None),
 ]
 kept = [(module, name, getattr(module, name)) for module, name, _ in nothing]
 def checks(on):

@@ -51,7 +51,7 @@ def leaders(book: Rulebook, truth: Truth, vocabulary: CauseIndex, view: View) ->
         where = np.flatnonzero(mask)
         if len(where) and not book.rules[index].is_concept:
             fired.append((index, where, fractions(book.rules[index], Lookup(book.rules[index], view, "v2"), where)))
-    return vocabulary.lead(vocabulary.table(view, fired), view.size)
+    return vocabulary.lead(vocabulary.table(view, fired, "v2"), view.size)
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in samples()])

@@ -21,7 +21,7 @@ PATTERNS = list(compute_work._NEEDLES)
 NAMES = st.text("smx_01689tTenorIiMhHgqadnvjecfkw ſKİ\n", max_size=24)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=["matrix", "tensor", "collective"])
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["matrix", "tensor", "vector", "collective"])
 @settings(max_examples=40)
 @given(data=st.data())
 def test_needles_change_no_answer(pattern: re.Pattern[str], data: st.DataObject) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from tests.conftest import SAMPLES, bare_capture, diagnose, diagnosis, generic, run
 from tests.helpers.reports import text
@@ -17,7 +16,7 @@ from triage import api
 from triage.derive import View
 from triage.diagnosis.diagnosis_result import Item
 from triage.diagnosis.root_causes import COMPARABLE, MIN_SAVING_SHARE, CauseIndex, CauseTable, Row
-from triage.diagnosis.todo import _left_by
+from triage.diagnosis.todo import _Left
 from triage.document.todo_items import item_title
 from triage.ground import glossary, limiters
 from triage.ground.limiters import LEVELS, level
@@ -148,7 +147,7 @@ def test_a_small_gain_never_hides_a_large_one(fired: list[tuple[int, int, float]
         (reporting[r % len(reporting)], np.array([w]), (np.zeros(1), np.array([g]), np.array([max(g, 0.9)])))
         for r, w, g in fired
     ]
-    known = words.table(view, entries)
+    known = words.table(view, entries, "v2")
     leaders = words.lead(known, 6)
     for cause, row in known.rows.items():
         for w in np.flatnonzero(row.by >= 0).tolist():
@@ -198,12 +197,37 @@ def test_kernels_that_an_item_of_the_frame_replaces_save_only_what_it_leaves() -
     """Attention saves 90 of the 100 ns of three kernels; the second of them would save 10 of 40 ns by itself."""
     capture = SimpleNamespace(self_ns=np.array([50.0, 40.0, 10.0, 20.0]))
     leaders = SimpleNamespace(cause=np.array([-1, 3, -1, -1]), likely=np.array([0.0, 0.25, 0.0, 0.0]))
-    part = SimpleNamespace(capture=capture, leaders=leaders, claims={7: np.array([True, True, True, False])})
+    part = SimpleNamespace(
+        capture=capture, leaders=leaders, claims={7: np.array([True, True, True, False])}, spans={}, number=0
+    )
     item = Item(3, 0, 1, 10.0, 5.0, 20.0, 10.0, 0.25, ((0, 1),))
     done = Item(7, 1, 1, 90.0, 0.0, 95.0, 90.0, 0.75, ((0, -1),), whole=True)
-    left = _left_by(done, item, [part])  # type: ignore[list-item]
+    time_left = _Left([part], 120.0)  # type: ignore[list-item]
+    time_left.take(done)
+    left = time_left.of_workloads(item, done)
     assert (round(left.saved_ns, 9), left.after, left.alone_ns) == (1.0, 7, 10.0)
-    assert _left_by(replace(done, cause=8), item, [part]) is item  # type: ignore[list-item]
+
+
+def _wide(cause: int, saved: float) -> Item:
+    return Item(cause, cause, 1, saved, 0.0, saved, saved, 0.5, ((0, -1),), whole=True)
+
+
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=30), st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4))
+def test_what_never_overlaps_adds_and_what_does_is_shared(kinds: list[int], shares: list[float]) -> None:
+    """Items on kernels of their own take nothing from each other; one on all of them takes its share of what they leave."""
+    own, of = np.arange(1.0, len(kinds) + 1), np.array(kinds)
+    masks = {k: of == k for k in range(4)}
+    leaders = SimpleNamespace(cause=np.full(len(of), -1), likely=np.zeros(len(of)))
+    capture = SimpleNamespace(self_ns=own, parent=np.full(len(of), -1), depth=np.zeros(len(of)))
+    part = SimpleNamespace(capture=capture, leaders=leaders, claims=masks | {9: of > -2}, spans={}, number=0)
+    time_left, taken = _Left([part], float(own.sum())), 0.0  # type: ignore[list-item]
+    for k, share in enumerate(shares):
+        item = _wide(k, share * float(own[masks[k]].sum()))
+        assert time_left.share(item) == 1.0 or not masks[k].any()
+        time_left.take(item)
+        taken += item.saved_ns
+    everywhere, nowhere = (time_left.share(_wide(k, 1.0)) for k in (9, 8))
+    assert everywhere == pytest.approx(1 - taken / own.sum()) == pytest.approx(nowhere)
 
 
 def test_a_line_of_causes_has_no_siblings() -> None:

@@ -1,6 +1,6 @@
 """Each measure once in an item's advice."""
 
-from triage.findings.distinct_advice import distinct
+from triage.findings.chosen_advice import distinct
 
 
 def test_the_same_measure_in_other_words_is_left_out() -> None:

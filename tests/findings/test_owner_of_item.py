@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from triage import api
-from triage.findings.language_advice import by_language, can_express
+from triage.findings.chosen_advice import can_express, table
 from triage.ground.kernel_owners import patterns
 
 
@@ -90,9 +90,10 @@ def test_advice_is_said_where_a_language_can_express_it(language: str, advice: s
 
 def test_every_language_of_a_kernel_has_words() -> None:
     languages = {p.language for p in patterns()} - {""}
-    assert languages == set(by_language())
+    assert languages == set(table("language_advice"))
     assert all(
-        "" in causes and all(e["source"] and e["advice"] for e in causes.values()) for causes in by_language().values()
+        "" in causes and all(e["source"] and e["advice"] for e in causes.values())
+        for causes in table("language_advice").values()
     )
 
 

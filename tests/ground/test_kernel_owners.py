@@ -2,7 +2,7 @@
 
 import pytest
 
-from triage.findings.owner_advice import owner_advice, table
+from triage.findings.chosen_advice import owner_advice, table
 from triage.ground.kernel_owners import Pattern, is_triton, owner_of, patterns
 
 OWN = (
@@ -35,9 +35,9 @@ def test_the_tile_of_a_product_stands_in_its_name() -> None:
 
 def test_no_owner_with_advice_is_unknown() -> None:
     owners = {(p.owner, p.family) for p in patterns()}
-    assert set(table()) <= {owner for owner, _ in owners}
-    assert not [(o, f) for o, families in table().items() for f in families if f and (o, f) not in owners]
-    assert all(e["source"] and e["advice"] for families in table().values() for e in families.values())
+    assert set(table("owner_advice")) <= {owner for owner, _ in owners}
+    assert not [(o, f) for o, families in table("owner_advice").items() for f in families if f and (o, f) not in owners]
+    assert all(e["source"] and e["advice"] for families in table("owner_advice").values() for e in families.values())
 
 
 def test_triton_is_told_by_name_or_by_python_lines() -> None:

@@ -421,7 +421,7 @@ def test_without_times_there_is_no_verdict(tmp_path: Path) -> None:
         ("vram.throughput", 0.8, 0.6, "faster", "less work", "good"),
         ("vram.throughput", 0.8, 0.6, "slower", "only because the time rose", ""),
         ("sm.issue_per_active", 0.5, 0.7, "faster", "fewer idle issue slots", "good"),
-        ("sm.issue_per_active", 0.7, 0.5, "slower", "more stalls", "bad"),
+        ("sm.issue_per_active", 0.7, 0.5, "slower", "more idle issue slots", "bad"),
         ("stall.long_scoreboard", 0.6, 0.3, "faster", "fewer stalls", "good"),
         ("inst.executed", 1e6, 5e5, "same", "low", "good"),
         ("sm.active_warps", 40, 20, "slower", "fewer warps", "bad"),

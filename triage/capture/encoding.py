@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triage.ground.errors import BadCapture
 
+MARKED = b"\n\xef\xbb\xbf"  # a mark of UTF-8 behind a line end, as in joined files
 _BINARY = (
     (b"\x89PNG", "PNG picture"),
     (b"\xff\xd8\xff", "JPEG picture"),
@@ -60,3 +61,15 @@ def _binary(path: str) -> BadCapture:
         hint = "copy it again, or export again: nsys export --type sqlite REPORT"
         return BadCapture(f"{path}: not a SQLite database", hint)
     return BadCapture(f"{path}: binary data, not a text export", "export the table as CSV")
+
+
+def mixed(head: bytes) -> bool:
+    """True for line ends that only some readers see (bare carriage returns beside line feeds), or byte-order marks of joined files."""
+    head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
+    bare = b"\n" in head and head.count(b"\r") != head.count(b"\r\n")
+    return b"\0" not in head and (bare or MARKED in head)
+
+
+def lf(text: str) -> str:
+    """A text whose lines all end in a line feed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -34,7 +34,6 @@ LONGEST_RECORD = 1 << 20  # bytes of one record; beyond them its quotes are take
 MAX_MENDED = 4 << 30  # bytes of a file some of whose rows are set aside
 csv.field_size_limit(1 << 24)
 _FOR_SHEETS = re.compile(rb"(?:\xef\xbb\xbf)?sep=[^\r\n]\r?\n", re.IGNORECASE)  # a first line that spreadsheets obey
-_MARKED = b"\n\xef\xbb\xbf"
 Aside = Mapping[str, frozenset[int]]  # path -> lines of it that are not to be read
 
 
@@ -50,6 +49,7 @@ class Source:
         self._all_aside = aside or {}
         self.aside = self._all_aside.get(path, frozenset())
         self._mended: bytes | None = None
+        self.written: bytes | None = None  # see rewrite
         self._mixed = False  # see _mixed: every carriage return is a line end, no line begins with a byte-order mark
         self._marks = [(1, 0)]  # (number of a line, offset of its first byte) where blocks began
         self.delimiter = ","
@@ -100,7 +100,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The bytes from the start, unpacked; raises CaptureError, and BadCapture while a damaged gz is read."""
-        if self.aside or self._mixed:
+        if self.aside or self._mixed or self.written is not None:
             return io.BytesIO(self._without())
         return self._open()
 
@@ -124,11 +124,15 @@ class Source:
 
     def _anew(self, aside: Aside) -> Source:
         other = copy.copy(self)
-        for name in ("head", "encoding", "head_text", "head_lines"):  # of the file as it was
-            other.__dict__.pop(name, None)
-        other._all_aside, other.aside, other._mended = aside, aside.get(self.path, frozenset()), None
-        other._marks = [(1, 0)]
+        other._all_aside, other.aside = aside, aside.get(self.path, frozenset())
+        other.rewrite(self.written)
         return other
+
+    def rewrite(self, text: bytes | None) -> None:
+        """Read this text, of as many lines, in place of the file's own; None for that."""
+        for name in ("head", "encoding", "head_text", "head_lines"):  # of the file as it was
+            self.__dict__.pop(name, None)
+        self.written, self._mended, self._marks = text, None, [(1, 0)]
 
     def related(self, path: str | Path) -> Source:
         """Another file of the same export."""
@@ -136,13 +140,15 @@ class Source:
 
     def _without(self) -> bytes:
         if self._mended is None:
-            with self._open() as f:
-                data = bounded(f, self.path, MAX_MENDED)
+            data = self.written
+            if data is None:
+                with self._open() as f:
+                    data = bounded(f, self.path, MAX_MENDED)
             written = encoding.of(data[:HEAD], self.path, whole=len(data) < HEAD)
             if written.startswith("utf-16"):  # there line ends are no single bytes
                 data = data.decode(written, "replace").encode("utf-8", "replace")
             if self._mixed or b"\n" not in data:
-                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(_MARKED, b"\n")
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(encoding.MARKED, b"\n")
             lines = data.split(b"\n")
             for number in self.aside:
                 if number <= len(lines):  # a line of the decoded text may have no line of bytes of its own
@@ -156,7 +162,9 @@ class Source:
         if self._data is not None or self.is_folder or self._packing:
             return None
         # the head may set a line aside
-        return self.path if self.head is not None and not self.aside and not self._mixed else None
+        return (
+            self.path if self.head is not None and not self.aside and not self._mixed and self.written is None else None
+        )
 
     def unchanged(self) -> None:
         """Raise BadCapture when the file was written to, cut or replaced since it was first looked at."""
@@ -203,7 +211,7 @@ class Source:
         if 1 not in self.aside and _FOR_SHEETS.match(found):
             self.aside, self._mended = self.aside | {1}, None
             return self._without()[:HEAD]
-        if not self._mixed and _mixed(found):
+        if not self._mixed and encoding.mixed(found):
             self._mixed, self._mended = True, None
             return self._without()[:HEAD]
         return found
@@ -216,7 +224,7 @@ class Source:
     @cached_property
     def head_text(self) -> str:
         """The head decoded, without byte-order mark, line ends as \\n; the last line may be cut."""
-        return _lf(self.head.decode(self.encoding, "replace").removeprefix("\ufeff"))
+        return encoding.lf(self.head.decode(self.encoding, "replace").removeprefix("\ufeff"))
 
     @cached_property
     def head_lines(self) -> list[str]:
@@ -248,7 +256,7 @@ class Source:
         """The whole file decoded with \\n line ends; raises BadCapture above `limit` bytes."""
         with self.open() as f:
             data = bounded(f, self.path, limit)
-        return _lf(data.decode(self.encoding, "replace").removeprefix("\ufeff"))
+        return encoding.lf(data.decode(self.encoding, "replace").removeprefix("\ufeff"))
 
     def lines(self) -> Iterator[str]:
         """Physical lines without their ends, streamed."""
@@ -329,7 +337,7 @@ class Source:
         if not found and todo:  # a file with bare carriage returns has no such lines
             return self._slow_texts(todo, quotes)
         return {
-            n: _lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
+            n: encoding.lf(raw.removesuffix(b"\r").decode(self.encoding, "replace")).removeprefix("\ufeff")
             for n, raw in found.items()
         }
 
@@ -387,14 +395,3 @@ class Source:
     def _walk(self, pattern: str) -> list[Path]:
         root = Path(self.path)
         return [root / p for p in self._tree if fnmatch.fnmatch(p.rpartition("/")[2], pattern)]
-
-
-def _mixed(head: bytes) -> bool:
-    """True for line ends that only some readers see (bare carriage returns beside line feeds), or byte-order marks of joined files."""
-    head = head.removesuffix(b"\r")  # the line feed behind it may be cut off
-    bare = b"\n" in head and head.count(b"\r") != head.count(b"\r\n")
-    return b"\0" not in head and (bare or _MARKED in head)
-
-
-def _lf(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -21,8 +21,7 @@ def command(paths: tuple[str, ...], coverage: bool) -> int:
     PATH: rule files, cause files or folders, checked beside the bundled ones; without PATH, all bundled ones. A
     triage.toml, or a pyproject.toml with [tool.triage], is checked too.
     """
-    from triage.products.rule_checks.checking import run_checks
-    from triage.products.rule_checks.settings_check import mistakes
+    from triage.products.rule_checks.checking import mistakes, run_checks
 
     settings = [p for p in paths if p.endswith(".toml")]
     wrong = [line for p in settings for line in mistakes(Path(p), datetime.now(UTC).date())]

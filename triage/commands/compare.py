@@ -47,24 +47,15 @@ def _spread(args: Sequence[str]) -> list[str]:
     return out
 
 
+def _captures(name: str, parameter: str) -> _common.Decorator:
+    words = f"Captures {name.lstrip('-')}; several are repeats."
+    return click.option(name, parameter, type=_types.PathType(), multiple=True, metavar="FILE...", help=words)
+
+
 @click.command(cls=_Sides)
 @click.argument("sides", type=_types.PathType(), nargs=-1, metavar="[BEFORE AFTER]")
-@click.option(
-    "--before",
-    "first",
-    type=_types.PathType(),
-    multiple=True,
-    metavar="FILE...",
-    help="Captures before; several are repeats.",
-)
-@click.option(
-    "--after",
-    "second",
-    type=_types.PathType(),
-    multiple=True,
-    metavar="FILE...",
-    help="Captures after; several are repeats.",
-)
+@_captures("--before", "first")
+@_captures("--after", "second")
 @_common.report_format(FORMATS)
 @_common.output
 @click.option(

@@ -119,7 +119,7 @@ def list_builds(history: str, branch: str, scope: str | None, device: str | None
 def _builds(db: object, branch: str, scope: str | None, device: str | None) -> tuple[list[Build], Build]:
     """(builds of one scope and device, the latest of them on the branch)."""
     from triage.products.history import store
-    from triage.products.history.gate import choose
+    from triage.products.history.baseline import choose
 
     everything = store.builds(db, scope=scope, device=device)  # type: ignore[arg-type]
     newest = choose([b for b in everything if not branch or b.key.branch == branch])
@@ -177,7 +177,7 @@ def gate(
     from triage.files import writing as out
     from triage.products import project
     from triage.products.history import history_report, store
-    from triage.products.history.gate import choose
+    from triage.products.history.baseline import choose
     from triage.products.history.gate import gate as check
 
     with store.opened(history) as db:

@@ -28,10 +28,12 @@ _TENSOR = re.compile(
     r"|utcmma|tcgen05|nvjet|_mma_",
     re.IGNORECASE | re.ASCII,
 )
+_VECTOR = re.compile(r"gemv|mat_?vec(?!tor)|matrix_?vector", re.IGNORECASE | re.ASCII)
 # what a match of either pattern cannot do without, in small letters and with 0 for every digit
 _NEEDLES = {
     _MATRIX: ("mm", "mat", "cijk", "conv", "attention", "flash", "cutlass", "winograd", "fprop", "grad"),
     _TENSOR: ("mma", "tensor", "tcgen00", "nvjet", "s000"),
+    _VECTOR: ("gemv", "vec"),
     COLLECTIVE: ("ccl", "shmem", "cross_device_reduce", "all_reduce"),
 }
 MAX_ASKED = 1_000  # names that are asked for their owner one by one: the patterns without digits cost 10 ms
@@ -199,17 +201,22 @@ def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64
     return np.where(time > 0, total / np.where(time > 0, time, 1), peak32) / bandwidth
 
 
+def _apart(avg: Values, top: Values, elapsed: Values, spread: Values = np.nan, waves: Values = np.nan) -> Values:
+    """Some SM holds a warp until a launch ends: where the average one is empty for long, it ran long after the others."""
+    alone = np.where((waves >= 1) & (1 - spread >= MIN_EMPTY), 1 - spread, np.nan)
+    return first(np.clip((top - avg) / first(elapsed, top), 0.0, 1.0), alone)
+
+
 def _uneven(unit: str) -> Derivation:
     # Units of the SM clock share its elapsed cycles as the denominator; where those were not counted, the busiest unit's
     # stand for them. L2 and VRAM run on clocks of their own, so there the share of peak stands for how much of the time
     # the unit mattered.
     if unit in ("sm", "smsp", "l1tex"):
+        counted, else_ = (f"{unit}.cycles_active", f"{unit}.cycles_active_max"), _SPREAD if unit == "sm" else ()
+        formula = "(busiest - average active cycles) / elapsed cycles"
+        formula += ", else 1 - evenness of a launch whose waves fill all SMs" * bool(else_)
         return Derivation(
-            f"imbalance.{unit}",
-            "(busiest - average active cycles) / elapsed cycles",
-            lambda avg, top, all_: np.clip((top - avg) / first(all_, top), 0.0, 1.0),
-            (f"{unit}.cycles_active", f"{unit}.cycles_active_max"),
-            ("sm.cycles_elapsed",),
+            f"imbalance.{unit}", formula, _apart, optional=(*counted, "sm.cycles_elapsed", *else_), ask=counted
         )
     inputs = (f"{unit}.cycles_active", f"{unit}.cycles_active_max", f"{unit}.throughput")
     return Derivation(
@@ -227,6 +234,8 @@ def _reach(issue: Values, top: Values, sm: Values, memory: Values, part: Values,
     return np.clip(np.fmin(1 - first(issue, np.where(np.isnan(sol), bound, np.nan)), 1 - sol / RAISED), 0.0, 1.0)
 
 
+MIN_EMPTY = 0.4  # heuristic: of a launch; ramps and last waves leave the average SM empty for less
+_SPREAD = ("launch.spread", "launch.waves")
 UNEVEN = ("sm", "smsp", "l1tex", "l2", "vram")
 DERIVATIONS = (
     # arithmetic
@@ -259,7 +268,7 @@ DERIVATIONS = (
     ),
     Derivation(
         "name.once", "kernel name of a matrix-vector product, an optimiser step or an element-wise map",
-        lambda view: _owned(view, lambda o: o.is_once), whole=True,
+        lambda view: np.fmax(_owned(view, lambda o: o.is_once), _named(view, _VECTOR)), whole=True,
     ),
     Derivation(
         "name.collective", "kernel name of a communication library: NCCL, RCCL, NVSHMEM or similar",

@@ -40,13 +40,15 @@ def _reread(read: Values, written: Values, through_l2: Values, bandwidth: Values
     return np.clip(share, 0.0, 1.0)
 
 
-def _load_hits(hits: Values, sectors: Values, stores: Values, read: Values, written: Values, asked: Values) -> Values:
+def _load_hits(
+    hits: Values, sectors: Values, stores: Values, read: Values, written: Values, asked: Values, missed: Values
+) -> Values:
     """Stores count as hits, so that a copy shows a third to a half of them; they are taken out.
 
-    Without a count of accesses what missed are the bytes read, and the stores those written; without hits what AMD's L1 asked
+    L1's own misses in L2 come first: L2's rate counts what ECC reads, too. Without a count of accesses what missed are the bytes read, and the stores those written; without hits what AMD's L1 asked
     for, in lines of 64 bytes, and DRAM did not read.
     """
-    counted = over(hits * sectors - stores, sectors - stores)
+    counted = first(1 - over(missed, sectors - stores), over(hits * sectors - stores, sectors - stores))
     accesses = over(read, 1 - hits)
     by_bytes = over(hits * accesses - written, accesses - written)
     return np.clip(first(counted, by_bytes, 1 - over(read, AMD_LINE * asked)), 0.0, 1.0)
@@ -76,7 +78,9 @@ def _counted_once(
     once = once & (read <= MAX_INPUTS * np.maximum(written, stores * SECTOR))
     fills = (loads == 0) & (stores > 0) & (written <= MAX_WRITE_RATIO * stores * SECTOR)
     known = ~np.isnan(loads + sectors + load_hits + read) | fills
-    counted = np.where(known, np.where((once & dense) | fills, 1.0, 0.0), np.nan)
+    # a small operand that all groups read again, such as a product's vector, hits L2 and is no second pass
+    again = (by_name == 1) & (read <= MAX_READ_RATIO * loads * SECTOR)
+    counted = np.where(known, np.where(((once | again) & dense) | fills, 1.0, 0.0), np.nan)
     stated = np.where(np.isnan(needed + moved), np.nan, np.where(moved <= MAX_NEED_RATIO * needed, 1.0, 0.0))
     # bytes that agree so closely are one element of each array per thread: a second pass or a stride would move a multiple
     least, most = (limit * arguments for limit in ARGUMENTS_AGREE)
@@ -118,9 +122,9 @@ DERIVATIONS = (
     _per_launch("launch.needed_bytes", "work.needed_bytes"),
     Derivation(
         "l2.load_hit_rate",
-        "L2 hits without the stores', of the loads; accesses by their count, else by what missed, else by what L1 asked for",
+        "1 - misses of L1's loads in L2, else L2 hits without the stores', of the loads; accesses by their count, else by what missed, else by what L1 asked for",
         _load_hits,
-        optional=("l2.hit_rate", "l2.sectors", "global_store.sectors", "vram.bytes_read", "vram.bytes_written", "vmem.l2_reads"),
+        optional=("l2.hit_rate", "l2.sectors", "global_store.sectors", "vram.bytes_read", "vram.bytes_written", "vmem.l2_reads", "l2.device_misses"),
         ask=("l2.hit_rate",),
     ),
     Derivation(

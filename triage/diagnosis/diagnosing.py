@@ -113,7 +113,7 @@ class Diagnoser:
             if minor.any():
                 where = {rule: fired & ~minor[rows] for rule, fired in where.items()}
             fired = self._gains(where, view, capture.self_ns[rows], ledger, start)
-            found = self.cause_index.table(view, fired)
+            found = self.cause_index.table(view, fired, self.method)
             leaders.put(rows, self.cause_index.lead(found, view.size))
             verdict[rows] = verdicts(view, limits, leaders, self.cause_index, rows)
             known = found if view is every else None
@@ -189,7 +189,7 @@ class Diagnoser:
         for w, c in of.items():
             view = View(c)
             gains = self._gains(fired[w], view, np.array([capture.frame_ns]), ledger, w)
-            out[w] = Whole(c, self.cause_index.table(view, gains))
+            out[w] = Whole(c, self.cause_index.table(view, gains, self.method))
         return out
 
     def _gains(

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from triage import __version__
-from triage.capture.arrays import Codes, Indices, Masks
+from triage.capture.arrays import Codes, Floats, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive import View
 from triage.diagnosis.firings import Firings
@@ -181,6 +181,28 @@ class Diagnosis(Struct):
     def frame_ns(self) -> float:
         """Time of all captures together."""
         return float(sum(p.capture.frame_ns for p in self.parts))
+
+    def saved_ns(self, part: Part) -> Floats:
+        """Saving of the root cause of each workload; NaN without one.
+
+        What a marker fulfils as a whole saves of the time below it; what the capture does, in parts of the time of the
+        workloads that it is about.
+        """
+        c, leader, roots = part.capture, part.leaders.cause, part.roots
+        out = np.where(leader >= 0, part.leaders.likely * c.self_ns, np.nan)
+        for item in (i for i in self.items if i.alone_ns > 0):
+            if not item.whole:  # items above it may shorten its workloads
+                out[leader == item.cause] *= item.saved_ns / item.alone_ns or 1.0
+                continue
+            share = c.frame_ns * item.saved_ns / item.alone_ns
+            for w in (w for p, w in item.workloads if p == part.number and w >= 0 and leader[w] < 0):
+                out[w] = part.wholes[w].causes.rows[item.cause].likely[0] * share
+            mine = (part.claims | part.spans).get(item.cause)
+            if mine is not None and item.cause in part.whole.rows:
+                own = mine & (roots == item.cause) & (leader < 0)
+                saved = part.whole.rows[item.cause].likely[0] * share
+                out[own] = c.self_ns[own] * min(1.0, saved / max(np.nansum(c.self_ns[mine]), 1.0))
+        return out
 
     @property
     def recoverable_ns(self) -> tuple[float, float, float]:

@@ -50,12 +50,12 @@ class Model(Struct, frozen=True):
 MODEL = Model()
 
 
-def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = None) -> tuple[Floats, Floats, Floats]:
+def fractions(rule: Rule, lookup: Lookup, where: Indices) -> tuple[Floats, Floats, Floats]:
     """(low, likely, bound) fractions of the time of the workloads at positions `where`, NaN where an input is missing.
 
-    low is 0 and bound the likely value where their own inputs are missing. model: MODEL unless another is tried.
+    low is 0 and bound the likely value where their own inputs are missing.
     """
-    g, model = rule.gain, model or MODEL
+    g = rule.gain
     if g is None:
         nothing = np.full(len(where), np.nan)
         return nothing, nothing, nothing
@@ -63,7 +63,7 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
     saves: Values = g.time(chosen) if g.time is not None else np.nan
     most: Values = g.best(chosen) if g.best is not None else 1.0
     if rule.scope == "workload":
-        saves, room = _limited(g, chosen, saves, model)
+        saves, room = _limited(g, chosen, saves)
         most = np.fmin(room, most)
     bound, saves = _rounded(most), _rounded(saves)
     # fmin takes the bound where the likely value is missing: put back below, since an unknown gain is no large one
@@ -71,12 +71,12 @@ def fractions(rule: Rule, lookup: Lookup, where: Indices, model: Model | None = 
     if anywhere(missing):
         likely = np.where(missing, np.nan, likely)
     likely = likely if is_column(likely) else np.full(len(where), likely)
-    low = _rounded(likely * min(1.0, g.sure * model.safe))
+    low = _rounded(likely * min(1.0, g.sure * MODEL.safe))
     # low <= likely <= bound whatever the formulas say
     return np.fmin(np.fmax(low, 0.0), likely), likely, np.fmax(bound, likely)
 
 
-def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tuple[Values, Values]:
+def _limited(g: GainModel, chosen: _Chosen, stated: Values) -> tuple[Values, Values]:
     """(likely, bound) by what every unit must still do."""
     stays = {d.unit: (np.clip(d.likely(chosen), 0.0, 1.0), np.clip(d.best(chosen), 0.0, 1.0)) for d in g.remains}
     rest = stays.pop(EVERY, None)
@@ -89,13 +89,13 @@ def _limited(g: GainModel, chosen: _Chosen, stated: Values, model: Model) -> tup
     start, spread = _idle(chosen)
     for unit, shares in parts.items():
         busy = chosen.select(shares)
-        reach: Values = g.reach or model.reach
+        reach: Values = g.reach or MODEL.reach
         # where some SMs end early, the others' time is what a unit fills, and what it fills then it can fill throughout
         working = np.minimum(busy / spread, 1.0)
         if "uneven" in g.ends:
             reach, working = np.fmax(reach, np.where(spread < 1, working, 0.0)), busy
-        pace = model.slowest(working, reach)
-        after = model.slowest(working, np.fmax(reach, model.streams)) if unit == DRAM and not g.reach else pace
+        pace = MODEL.slowest(working, reach)
+        after = MODEL.slowest(working, np.fmax(reach, MODEL.streams)) if unit == DRAM and not g.reach else pace
         likely, best = stays.get(unit, rest or (1.0, 1.0))
         top = np.fmax(top, after)
         needs, least = np.fmax(needs, after * likely), np.fmax(least, busy * np.fmin(best, likely))

@@ -248,7 +248,7 @@ class Outcomes:
             where = np.flatnonzero(self.truth.fired[index])
             if not rule.is_concept and len(where):
                 fired.append((index, where, fractions(rule, self.lookup(index), where)))
-        return self.d.cause_index.table(self.view, fired)
+        return self.d.cause_index.table(self.view, fired, self.d.method)
 
     def collect(self, metrics: list[str]) -> str:
         """The command or step that collects metrics with this profiler; "" where the capture was made with it."""

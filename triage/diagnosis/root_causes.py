@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.derive import View
 from triage.diagnosis.minor_passes import pass_shares
+from triage.ground.gpu_units import EVERY
 from triage.ground.limiters import CLASSES, SURENESS
+from triage.inference.evaluate import Lookup
 from triage.inference.rule_context import setting
 from triage.reading.pass_tree import counts_draws
 from triage.rulebook.packs import Rulebook
@@ -90,8 +92,10 @@ class CauseIndex:
         self._claims = [frozenset(n for n in r.gain.time.names if n.startswith("idle.")) if r.gain and r.gain.time else frozenset() for r in book.rules]  # fmt: skip
         self.of_host = np.array([not LATE_HOST.isdisjoint(c) for c in self._claims] or [False])
         self.links = [(code[c.id], code[e.cause], e.when) for c in book.causes.values() for e in c.explains]
+        self._units = [book.cause(name).unit for name in self.names]
+        self._rules = book.rules
 
-    def table(self, view: View, fired: Sequence[Fired]) -> CauseTable:
+    def table(self, view: View, fired: Sequence[Fired], method: str) -> CauseTable:
         """The causes that fired on the workloads of a view, each with its best evidence."""
         work = setting(view).get("work")
         of_frame = work == "graphics" or (work is None and counts_draws(view.capture))
@@ -107,6 +111,8 @@ class CauseIndex:
                 holds = self._may_explain(table.rows[source].rule, table.rows[target].rule)
                 if when is not None:
                     holds &= np.asarray(when(lambda name: view[name])) == 1
+                if self._units[target]:
+                    holds &= self._loads(view, table.rows[source].rule, self._units[target], method)
                 table.explain(source, target, holds)
         return table
 
@@ -115,6 +121,17 @@ class CauseIndex:
         out = ~self.of_idle[source]
         for i in np.flatnonzero(~out):  # rules of idle time are about whole captures: there is one
             out[i] = not self._claims[int(source[i])].isdisjoint(self._claims[int(target[i])])
+        return out
+
+    def _loads(self, view: View, rules: Causes, unit: str, method: str) -> Masks:
+        """Mask of workloads whose rule lowers a unit's demand, or states no demands: else it did not fill that unit."""
+        out = np.ones(view.size, dtype=bool)
+        for r in np.unique(rules[rules >= 0]):
+            gain = self._rules[r].gain
+            stated = {d.unit: d.best for d in gain.remains} if gain else {}
+            if stated and EVERY not in stated:
+                stays = stated[unit](Lookup(self._rules[r], view, method)) if unit in stated else 1.0
+                out &= (rules != r) | ~np.asarray(stays > 1 - MIN_SUSPECT_SHARE)
         return out
 
     def lead(self, table: CauseTable, size: int) -> Leaders:

@@ -7,7 +7,7 @@ from math import ceil
 
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import DeviceTimeline, Timeline
-from triage.ground.phrasing import ON_DEVICE, first_of, over, percent, plural
+from triage.ground.phrasing import first_of, over, percent, plural
 from triage.ground.units import show
 
 # metric -> classes of gaps whose blame it adds up
@@ -76,8 +76,10 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
             out["timeline.fewest_kernels"] = (fewest / most_kernels, text)
         if total(lambda d: d.collective_ns):
             last = min(devices, key=lambda d: d.wait_ns)
-            text = f"{_each(devices, lambda d: d.wait_ns)}; device {last.key} waits least"
-            out["timeline.collective_wait"] = (total(lambda d: d.wait_ns) / frame_ns, text)
+            out["timeline.collective_wait"] = (
+                total(lambda d: d.wait_ns) / frame_ns,
+                f"{_each(devices, lambda d: d.wait_ns)}; device {last.key} waits least",
+            )
     if apart := t.steady - t.start:
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
     out |= _of_job(t, frame_ns)
@@ -102,6 +104,34 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     """Facts that need recorded calls of the host."""
     devices, host = t.judged, t.host
     assert host is not None
+
+    out = _shares(devices, frame_ns, _host_parts(t))
+    words = {
+        "idle.sync": _held(devices, "sync"),
+        "idle.copy": _held(devices, "memcpy"),
+        "idle.host": _doing(devices),
+        "idle.loader": _batches(t),
+        "idle.loader_own": _batches(t),
+    }
+    for metric, doing in words.items():
+        share, text = out[metric]
+        out[metric] = (share, "; ".join(filter(None, (text, doing))))
+    waits = max(devices, key=lambda d: d.loading_own_ns)
+    if waits.loading_own_ns and waits.loading_used_ns:
+        workers = float(ceil(waits.loading_ns / waits.loading_used_ns))
+        out["idle.loader_workers"] = (workers, "time of a batch / time in which the loop uses one, rounded up")
+    if host.median_launch_ns is not None:
+        out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
+    if host.median_copy_ns is not None:
+        out["timeline.copy_call"] = (host.median_copy_ns, "median time of the calls that started copies")
+    if kernels:
+        out["timeline.syncs_per_kernel"] = (host.syncs / kernels, f"{host.syncs:,} host syncs / {kernels:,.0f} kernels")
+    return out
+
+
+def _host_parts(t: Timeline) -> dict[str, Callable[[DeviceTimeline], float]]:
+    """Idle time of one device by what the host did."""
+    devices = t.judged
 
     def blamed(*causes: str) -> Callable[[DeviceTimeline], float]:
         return lambda d: float(sum(d.gap(c).blamed_ns for c in causes))
@@ -139,28 +169,14 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
         parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
     if any(d.system_ns for d in devices):
         parts["idle.system"] = lambda d: min(d.system_ns, host_code(d))
-    out = _shares(devices, frame_ns, parts)
-    words = {
-        "idle.sync": _held(devices, "sync"),
-        "idle.copy": _held(devices, "memcpy"),
-        "idle.host": _doing(devices),
-        "idle.loader": _batches(t),
-        "idle.loader_own": _batches(t),
-    }
-    for metric, doing in words.items():
-        share, text = out[metric]
-        out[metric] = (share, "; ".join(filter(None, (text, doing))))
-    waits = max(devices, key=lambda d: d.loading_own_ns)
-    if waits.loading_own_ns and waits.loading_used_ns:
-        workers = float(ceil(waits.loading_ns / waits.loading_used_ns))
-        out["idle.loader_workers"] = (workers, "time of a batch / time in which the loop uses one, rounded up")
-    if host.median_launch_ns is not None:
-        out["timeline.launch_call"] = (host.median_launch_ns, "median time of the calls that started kernels")
-    if host.median_copy_ns is not None:
-        out["timeline.copy_call"] = (host.median_copy_ns, "median time of the calls that started copies")
-    if kernels:
-        out["timeline.syncs_per_kernel"] = (host.syncs / kernels, f"{host.syncs:,} host syncs / {kernels:,.0f} kernels")
-    return out
+    return parts
+
+
+def devices_behind(t: Timeline) -> dict[str, list[str]]:
+    """Facts that add up several devices -> those that have part of it."""
+    parts = {**_OF_DEVICES, "timeline.collective_wait": lambda d: d.wait_ns, **(_host_parts(t) if t.host else {})}
+    several = len(t.judged) > 1
+    return {metric: [d.key for d in t.judged if of(d) > 0] for metric, of in parts.items() if several}
 
 
 def _batches(t: Timeline) -> str:
@@ -236,6 +252,6 @@ def _each(devices: Sequence[DeviceTimeline], of: Callable[[DeviceTimeline], floa
         return f"{took} of {span}"
     of_all = f"of {span}{over(len(devices), 'device')}"
     if len(times) == 1:
-        return f"{took}{ON_DEVICE.format(next(iter(times)))}{of_all}"
+        return f"{took} on device {next(iter(times))}, {of_all}"
     shown = [f"device {key} {show(ns, 'ns')}" for key, ns in sorted(times.items(), key=lambda t: -t[1])]
     return f"{took} {of_all}: {first_of(shown, 4)}"

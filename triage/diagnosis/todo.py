@@ -2,8 +2,8 @@
 
 Every workload has one root cause, so items of workloads never overlap and their sum is the recoverable time. An item about
 the whole frame (merging passes, launch overhead) shares time with them: it counts with what it saves of the
-time that is left after the items above it. Where it is about certain kernels, what these save by themselves counts with the
-part of their time that it leaves. Idle time between the work belongs to no workload and to one cause each: those
+time that is left after the items above it, of its own kernels, passes or marker where it is about certain ones: what lies
+beside them takes nothing from it. What these save by themselves counts with the part of their time that it leaves. Idle time between the work belongs to no workload and to one cause each: those
 items stand apart, and are neither cut by others nor cut them.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from triage.capture.arrays import Floats, Indices, distinct
+from triage.capture.arrays import Floats, Indices, Masks, distinct
 from triage.diagnosis.diagnosis_result import Item, Part
 from triage.diagnosis.root_causes import CauseIndex, CauseTable
 from triage.ground.kernel_owners import owner_of
@@ -42,43 +42,80 @@ def todo(parts: Sequence[Part], cause_index: CauseIndex) -> list[Item]:
 
     rest = ordered(local.values())
     out: list[Item] = []
-    taken = 0.0
+    left = _Left(parts, total)
     while rest or wide:
-        left = max(0.0, 1.0 - taken / total) if total > 0 else 1.0
-        best = max(wide, key=lambda i: (_worth(i, total) * (1.0 if i.apart else left), -i.cause), default=None)
-        part = 1.0 if best is not None and best.apart else left
-        if best is not None and (not rest or _worth(best, total) * part > _worth(rest[0], total)):
+        best = max(wide, key=lambda i: (_worth(i, total) * left.share(i), -i.cause), default=None)
+        if best is not None and (not rest or _worth(best, total) * left.share(best) > _worth(rest[0], total)):
             wide.remove(best)
-            item = _scaled(best, part)
-            if not item.apart:
-                rest = ordered(_left_by(item, i, parts) for i in rest)
+            item = _scaled(best, left.share(best))
+            left.take(item)
+            rest = ordered(left.of_workloads(i, item) for i in rest)
         else:
             item = rest.pop(0)
+            left.take(item)
         out.append(item)
-        taken += 0.0 if item.apart or item.saved_ns != item.saved_ns else item.saved_ns
     # time that passes once per run saves nothing from run to run; where it is most of what is listed, the capture shows little else
     recurring = sum(i.saved_ns for i in out if i.saved_ns == i.saved_ns)
     first = [i for i in once if i.alone_ns > recurring]
     return [_scaled(i, 0.0) for i in first] + out + [_scaled(i, 0.0) for i in once if i not in first]
 
 
+class _Left:
+    """Time that the items so far leave: of all captures, and of each workload."""
+
+    def __init__(self, parts: Sequence[Part], total: float) -> None:
+        self.parts, self.total, self.taken = parts, total, 0.0
+        self.own = [np.nan_to_num(p.capture.self_ns) for p in parts]
+        self.now = [own.copy() for own in self.own]
+
+    def share(self, i: Item) -> float:
+        """Part of the time that an item is about which is left."""
+        if i.apart or not self.total > 0:
+            return 1.0
+        before, now = (self._time(times, i) for times in (self.own, self.now))
+        return now / before if before else max(0.0, 1.0 - self.taken / self.total)
+
+    def take(self, i: Item) -> None:
+        """Take what an item saves of the time that it is about; of that of all workloads where it is about no certain ones."""
+        if i.apart or not i.saved_ns > 0 or not self.total > 0:
+            return
+        self.taken += i.saved_ns
+        some = self._time(self.now, i)
+        for part, now in zip(self.parts, self.now, strict=True):
+            where = _about(i, part) if some else np.ones(len(now), dtype=bool)
+            now[where] *= max(0.0, 1.0 - i.saved_ns / (some or self.total))
+
+    def of_workloads(self, i: Item, done: Item) -> Item:
+        """What an item of workloads still saves after one of the whole frame."""
+        if done.apart or not i.saved_ns > 0:
+            return i
+        likely = [np.where(_about(i, p), p.leaders.likely, 0.0) for p in self.parts]
+        before, now = (
+            sum(float(part @ t) for part, t in zip(likely, times, strict=True)) for times in (self.own, self.now)
+        )
+        left = _scaled(i, now / before * i.alone_ns / i.saved_ns)
+        return replace(left, after=done.cause) if 2 * left.saved_ns < i.saved_ns else left
+
+    def _time(self, times: Sequence[Floats], i: Item) -> float:
+        return float(sum(t[_about(i, p)].sum() for p, t in zip(self.parts, times, strict=True)))
+
+
+def _about(i: Item, part: Part) -> Masks:
+    """Mask of the workloads whose time an item is about; of none where it is about no certain ones."""
+    if not i.whole:
+        return np.asarray(part.leaders.cause == i.cause)
+    known = (part.claims | part.spans).get(i.cause)
+    mine = np.zeros(len(part.capture.self_ns), dtype=bool) if known is None else known.copy()
+    if some := [w for p, w in i.workloads if p == part.number and w >= 0]:
+        mine[some], parent = True, part.capture.parent
+        for _ in range(int(part.capture.depth.max(initial=0))):
+            mine |= (parent >= 0) & mine[parent]
+    return mine
+
+
 def _scaled(i: Item, part: float) -> Item:
     """An item that saves a part of what it did."""
     return replace(i, saved_ns=i.saved_ns * part, low_ns=i.low_ns * part, bound_ns=i.bound_ns * part)
-
-
-def _left_by(done: Item, i: Item, parts: Sequence[Part]) -> Item:
-    """What an item of workloads still saves after one of the whole frame, which takes time of some of the same workloads."""
-    claimed = mine = both = 0.0
-    for part in parts:
-        time = np.nan_to_num(part.capture.self_ns)
-        saved = np.where(part.leaders.cause == i.cause, part.leaders.likely * time, 0.0)
-        claim = part.claims.get(done.cause, np.zeros(len(saved), dtype=bool))
-        claimed, mine, both = claimed + time[claim].sum(), mine + saved.sum(), both + saved[claim].sum()
-    if not both:
-        return i
-    left = _scaled(i, 1 - both / mine * min(1.0, done.saved_ns / claimed))
-    return replace(left, after=done.cause) if 2 * left.saved_ns < i.saved_ns else left
 
 
 def _is_aside(item: Item, parts: Sequence[Part]) -> bool:

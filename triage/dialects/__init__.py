@@ -26,7 +26,7 @@ docs/dialect.md. Three things stand elsewhere:
 - A counter whose meaning no tool disputes is an alias in triage/schema, not a table of a dialect.
 """
 
-from triage.dialects.contract import Dialect, Match, Options, collector, exportable
+from triage.dialects.contract import Dialect, Match, Options, always, collector, exportable
 from triage.dialects.picking import is_known, pick
 from triage.dialects.registry import add_folder, dialects, has_events, named, noun, require, tells
 
@@ -35,6 +35,7 @@ __all__ = [
     "Match",
     "Options",
     "add_folder",
+    "always",
     "collector",
     "dialects",
     "exportable",

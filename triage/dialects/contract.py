@@ -74,6 +74,11 @@ def missing_parts(module: object) -> list[str]:
     return texts + [name for name in FUNCTIONS if not callable(getattr(module, name, None))]
 
 
+def always(text: str) -> Callable[[list[str]], str]:
+    """`collect` of a tool that is asked alike for all metrics, or has none: what to run, or which tools have them."""
+    return lambda _metrics: text
+
+
 def collector(dialect: Dialect, arch: str = "") -> Callable[[list[str]], str] | None:
     """The dialect's `collect`, None if its tool cannot be asked for metrics.
 

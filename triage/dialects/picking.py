@@ -9,7 +9,7 @@ from contextlib import suppress
 from triage import schema
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.dialects import registry
+from triage.dialects import quoted_text, registry
 from triage.dialects.contract import Dialect, Match
 from triage.dialects.registry import Entry
 from triage.ground.errors import CaptureError, NotTriageable, UnknownDialect
@@ -30,7 +30,12 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
     """
     if wanted:
         return registry.require(wanted), "asked for with --dialect"
+    with suppress(CaptureError):  # binary, or a folder
+        quoted_text.unmark(source)
     matches, refusals = _asked(source)
+    of_no_tool = all(d.NAME == CUSTOM for _, d in matches) and (not matches or quoted_text.is_page(source))
+    if of_no_tool and not refusals and not source.is_folder:
+        matches = _within(source) or matches
     if matches:
         # the name breaks ties, so that the choice does not depend on the order of files
         match, dialect = max(matches, key=lambda m: (m[0].score, m[1].NAME))
@@ -39,7 +44,9 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
         raise refusals[0]
     if not source.is_folder and not source.head_text.strip():
         raise NotTriageable(f"{source.path}: the file is empty", "export again")
-    if mapped and not source.is_folder and _has_column(source, mapped):
+    parts = () if source.is_folder else quoted_text.tables(source) if quoted_text.is_page(source) else (source,)
+    if mapped and (part := next((p for p in parts if _has_column(p, mapped)), None)):
+        source.rewrite(part.written)
         return registry.require(CUSTOM), "columns mapped with --map or in triage.toml"
     raise _unknown(source)
 
@@ -47,6 +54,17 @@ def pick(source: Source, wanted: str = "", mapped: Iterable[str] = ()) -> tuple[
 def is_known(source: Source) -> bool:
     """True if a dialect recognises a source; says no more, and so looks at no file of a folder that none recognises."""
     return bool(_asked(source)[0])
+
+
+def _within(source: Source) -> list[tuple[Match, Dialect]]:
+    """Matches of the surest table within a text that no dialect recognises as a whole; the source is then that table."""
+    found = [(matches, part) for part in quoted_text.tables(source) if (matches := _asked(part)[0])]
+    if not found:
+        return []
+    matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
+    source.rewrite(part.written)
+    which = "the longest table" if len(found) > 1 else "a table"
+    return [(Match(m.score, f"{m.why}, {which} in a text"), d) for m, d in matches]
 
 
 def _asked(source: Source) -> tuple[list[tuple[Match, Dialect]], list[CaptureError]]:
@@ -96,12 +114,13 @@ def _may_be_of(source: Source, text: str | None, sign: tuple[str, ...] | bytes |
 
 
 def _plain_text(source: Source) -> str | None:
-    """The head of a text file in lower case, without its numbers; None for anything else."""
+    """The lines of the head of a text file in lower case, without numbers and each once; None for anything else."""
     if source.is_folder or b"\0" in source.head:
         return None
     with suppress(CaptureError):
         # no SIGN has digits or commas, of which a table is full: words are found in a fifth of the time
-        return source.head_text.lower().encode("utf-8", "replace").translate(None, b"0123456789,").decode("utf-8")
+        text = source.head_text.lower().encode("utf-8", "replace").translate(None, b"0123456789,").decode("utf-8")
+        return "\n".join(dict.fromkeys(text.split("\n")))
     return None
 
 
@@ -119,7 +138,8 @@ def _unknown(source: Source) -> UnknownDialect:
         return _unknown_folder(source)
     lists = "or list supported formats: triage list dialects"
     # a rule of dashes above a table says nothing of it
-    lines = [line.strip() for line in source.head_lines if line.strip()] or [""]
+    table = next(quoted_text.tables(source), source) if quoted_text.is_page(source) else source
+    lines = [line.strip(" \t|") for line in table.head_lines if line.strip()] or [""]
     first = next((line for line in lines if any(c.isalnum() for c in line)), lines[0])
     columns = [c.strip()[:40] for c in cells(first)[:3]]
     if not first.replace("\t", "").isprintable() or "\ufffd" in first:

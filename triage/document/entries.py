@@ -278,17 +278,18 @@ class InputEntry(TypedDict):
 
 @final
 class FormulaEntry(TypedDict):
-    """A formula and its inputs."""
+    """A formula and its inputs. devices: of a sum over several those that have part of it."""
 
     formula: str
     inputs: list[InputEntry]
+    devices: NotRequired[list[str]]
 
 
 SourceEntry: TypeAlias = CellEntry | FormulaEntry
 
 
 class EvidenceEntry(TypedDict):
-    """One comparison that a finding rests on, in display units."""
+    """One comparison that a finding rests on, in display units. stated: its number stands in the finding's sentence."""
 
     metric: str
     value: float | None
@@ -297,6 +298,7 @@ class EvidenceEntry(TypedDict):
     threshold: float | None
     margin: float | None
     source: SourceEntry
+    stated: NotRequired[bool]
 
 
 class FindingEntry(TypedDict):

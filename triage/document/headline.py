@@ -82,8 +82,7 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     if is_insignificant(first):
         return f"{text}. Nothing significant to fix; small items: {share}."
     if limited:
-        where = _place(first).removeprefix(": ").rpartition(", ")[0]
-        place = f" in {where}" if where else ""
+        place = f" in {where}" if (where := _workloads(first)) else ""
         return f"{text}. ~{share} recoverable in the rest: {lower_first(first['title'])}{place}."
     begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
     alone = only_device(first, doc)
@@ -186,11 +185,16 @@ def _busy(t: TimelineEntry) -> str:
 
 def _place(c: TodoItem) -> str:
     """`: Cascade 2 + 5 more, 487 µs`."""
-    parts = [show(c["saved_ns"], "ns")] if c["saved_ns"] else []
-    if c["scope"] != "frame" and not all(w.endswith("frame") for w in c["workloads"]):
-        more = f" + {c['count'] - 1:,} more" if c["count"] > 1 else ""
-        parts.insert(0, f"{shorten_middle(c['names'][0], 60)}{more}")
-    return f": {', '.join(parts)}" if parts else ""
+    text = ", ".join(filter(None, (_workloads(c), show(c["saved_ns"], "ns") if c["saved_ns"] else "")))
+    return f": {text}" if text else ""
+
+
+def _workloads(c: TodoItem) -> str:
+    """`Cascade 2 + 5 more`; "" of the whole capture."""
+    if c["scope"] == "frame":
+        return ""
+    more = f" + {c['count'] - 1:,} more" if c["count"] > 1 else ""
+    return f"{shorten_middle(c['names'][0], 60)}{more}"
 
 
 def shorten_middle(name: str, most: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection
 from typing import TypedDict
@@ -10,7 +9,7 @@ from typing import TypedDict
 from triage.document.entries import FrameEntry, ItemEntry, Result
 from triage.document.trace_entries import DeviceEntry, GapEntry, KernelEntry
 from triage.ground.gap_reasons import GAP_WORDS
-from triage.ground.phrasing import ON_DEVICE, over
+from triage.ground.phrasing import over
 
 MAX_GAPS = 10
 MIN_GAP_SHARE = (
@@ -70,16 +69,11 @@ def over_devices(frame: FrameEntry) -> str:
 
 def only_device(item: ItemEntry, doc: Result) -> str:
     """`device 0`: of several in one capture the one that has all the time of an item; "" elsewhere."""
-    devices = over_devices(doc["frame"])
-    if not devices or len(doc["captures"]) > 1:
+    if len(doc["captures"]) > 1:
         return ""
     sources = [e["source"] for f in doc["findings"] if f["rank"] in item["findings"] for e in f["evidence"]]
-    sums = [s["formula"] for s in sources if "formula" in s and devices in s["formula"]]
-    found = {m[1] if (m := _ON_DEVICE_RE.search(text)) else "" for text in sums}
-    return f"device {found.pop()}" if len(found) == 1 and found != {""} else ""
-
-
-_ON_DEVICE_RE = re.compile(ON_DEVICE.format(r"(\S+)"))
+    found = {key for s in sources if "formula" in s for key in s.get("devices", ())}
+    return f"device {found.pop()}" if len(found) == 1 else ""
 
 
 def timeline(frame: FrameEntry, shown: Collection[str | None] = ()) -> TimelineEntry | None:

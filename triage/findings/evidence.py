@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -78,6 +79,7 @@ def make_check(
         source,
         why,
         left,
+        stated=not {name, chosen}.isdisjoint(_names_in(rule.finding)),
     )
 
 
@@ -161,13 +163,19 @@ def stated_checks(
             unit = schema.get(name).unit
             shown, shown_unit = display(value, unit)
             figure = f"{upper_first(localize(schema.get(name).label))} {show(value, unit)}"
-            out.append(Check(name, round(shown, 6), shown_unit, "is", None, None, origin(name), figure, figure))
+            out.append(Check(name, round(shown, 6), shown_unit, "is", None, None, origin(name), figure, figure, True))
     return out
 
 
 def stated_metrics(rule: Rule) -> list[str]:
     """Metrics whose numbers stand in the finding's sentence."""
-    return [m for m in dict.fromkeys(f[1] for f in FIELD.finditer(rule.finding)) if schema.known(m)]
+    return [m for m in _names_in(rule.finding) if schema.known(m)]
+
+
+@cache
+def _names_in(sentence: str) -> tuple[str, ...]:
+    """What the fields of a rule's sentence name, each once."""
+    return tuple(dict.fromkeys(f[1] for f in FIELD.finditer(sentence)))
 
 
 def _strictest(checks: Sequence[Check]) -> list[Check]:

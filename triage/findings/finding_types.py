@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from triage.document.entries import CellEntry, EvidenceEntry, FindingEntry, InputEntry, SourceEntry
+from triage.document.entries import CellEntry, EvidenceEntry, FindingEntry, FormulaEntry, InputEntry, SourceEntry
 from triage.document.finding_rows import COLUMNS, Row
 from triage.document.numbers import number
 from triage.ground.terminology import localize
@@ -19,6 +19,7 @@ class Origin(Struct, frozen=True):
     """Where a value comes from: a cell as exported (file, 1-based line, column header, text), or a formula over inputs.
 
     value is in the canonical unit of the metric. record: what a line is called in files that are no text (`result`).
+    devices: of a sum over several those that have part of it.
     """
 
     metric: str
@@ -31,12 +32,14 @@ class Origin(Struct, frozen=True):
     formula: str = ""
     inputs: tuple[Origin, ...] = ()
     record: str = "line"
+    devices: list[str] = []
 
     @property
     def entry(self) -> SourceEntry:
         """The cell or the formula, as the result has it."""
         if self.formula:
-            return {"formula": localize(self.formula), "inputs": [o.as_input for o in self.inputs]}
+            made: FormulaEntry = {"formula": localize(self.formula), "inputs": [o.as_input for o in self.inputs]}
+            return {**made, "devices": self.devices} if self.devices else made
         cell: CellEntry = {"file": self.file, "line": self.line, "column": self.column, "text": self.text}
         if self.record != "line":
             cell["record"] = self.record
@@ -52,7 +55,7 @@ class Origin(Struct, frozen=True):
 class Check(Struct, frozen=True):
     """One comparison that a finding rests on, in display units (ratios as percent).
 
-    why: the comparison in words. figure: its left side alone, `TEX hit rate 57.0 %`.
+    why: the comparison in words. figure: its left side alone, `TEX hit rate 57.0 %`. stated: the finding's sentence holds its number.
     """
 
     metric: str
@@ -64,11 +67,12 @@ class Check(Struct, frozen=True):
     source: Origin
     why: str = ""
     figure: str = ""
+    stated: bool = False
 
     @property
     def entry(self) -> EvidenceEntry:
         """The comparison as the result has it."""
-        return {
+        made: EvidenceEntry = {
             "metric": self.metric,
             "value": number(self.value),
             "unit": self.unit,
@@ -77,6 +81,7 @@ class Check(Struct, frozen=True):
             "margin": None if self.margin is None else number(self.margin),
             "source": self.source.entry,
         }
+        return {**made, "stated": True} if self.stated else made
 
 
 class EntryView:

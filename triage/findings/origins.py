@@ -7,6 +7,7 @@ and compared with what was read the first time, so that a file replaced meanwhil
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Origins:
         if isinstance(column, Column) and (have or metric in self.capture.table.raw):
             return self._from_column(metric, column, workload, value, unit, depth)
         if isinstance(column, Derived):
-            return Origin(metric, value, unit, formula=column.formula)
+            return Origin(metric, value, unit, formula=column.formula, devices=self._devices.get(metric, []))
         d = derivations().get(metric)
         if d is None or depth > 6:
             device = self.capture.device
@@ -64,6 +65,14 @@ class Origins:
         found = [self._origin(m, workload, position, depth + 1) for m in names[:16]]
         inputs = tuple(sorted(found, key=lambda o: o.value != value))  # of a maximum the one it is comes first
         return Origin(metric, value, unit, formula=d.formula, inputs=inputs)
+
+    @cached_property
+    def _devices(self) -> dict[str, list[str]]:
+        if self.capture.timeline is None:
+            return {}
+        from triage.diagnosis.timeline_facts import devices_behind  # only traces need it
+
+        return devices_behind(self.capture.timeline)
 
     def _from_column(self, metric: str, column: Column, workload: int, value: float, unit: str, depth: int) -> Origin:
         rows = np.asarray(self.capture.rows_of(workload), dtype=np.int64)

@@ -48,7 +48,7 @@ def _entries(d: Diagnosis, part: Part) -> list[PassEntry]:
     # one range after the other without markers around them are no passes of their own
     if len(found) < 2:
         return []
-    columns = _Columns.read(part)
+    columns = _Columns.read(d, part)
     book = accounts(part.capture, found, View(part.capture))
     longest = sorted(range(len(found)), key=lambda i: (-found[i].time_ns, i))[:MAX_PASSES]
     return [_entry(d, part, found[i], columns, book[i]) for i in sorted(longest)]
@@ -71,24 +71,18 @@ class _Columns(Struct, frozen=True):
     saved: Floats
 
     @classmethod
-    def read(cls, part: Part) -> _Columns:
+    def read(cls, d: Diagnosis, part: Part) -> _Columns:
         capture, view = part.capture, View(part.capture)
-        own, cause = np.nan_to_num(capture.self_ns), part.leaders.cause.copy()
-        saved = part.leaders.likely * own
-        for span, mine in part.spans.items():  # what neighbours save together, each by its time
-            share = float(part.whole.rows[span].likely[0]) * capture.frame_ns / own[mine].sum()
-            saved[mine & (cause < 0)] = share * own[mine & (cause < 0)]
-            cause[mine & (cause < 0)] = span
         return cls(
             {name: _counted(view, metric) for name, metric in COUNTS.items()},
             column(view, "target.pixels"),
             column(view, "target.pixel_bytes"),
             column(view, "prims.drawn"),
             column(view, "pixels.drawn"),
-            own,
+            np.nan_to_num(capture.self_ns),
             capture.leaf,
-            cause,
-            saved,
+            part.roots,
+            np.nan_to_num(d.saved_ns(part)),
         )
 
 
@@ -108,17 +102,9 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
     area = size or pixels or counts["compute_invocations"] or None
     read, written = counts["read_bytes"], counts["written_bytes"]
     moved = None if read is None or written is None else read + written
-    causes, total, won = (
-        _leading(columns.cause[rows], columns.saved[rows]),
-        c.frame_ns,
-        float(columns.saved[rows].sum()),
-    )
-    root = -1 if p.rest else part.placed(p.marker)
-    if root >= 0:  # a cause of the pass itself, of whose saving those of its ranges are a part
-        whole = float(part.wholes[p.marker].causes.rows[root].likely[0]) * total
-        others = [k for k in causes if k != root]
-        causes, won = ([root, *others], whole) if whole >= won else ([*others, root], won)
-    names = [d.cause_index.names[k] for k in causes]
+    # a cause of the pass itself saves beside those of its ranges
+    mine = rows if p.rest or p.marker < 0 else np.union1d(rows, [p.marker])
+    names = [d.cause_index.names[k] for k in _leading(columns.cause[mine], columns.saved[mine])]
     titles = [localize(d.book.cause(name).title) for name in names]
     return {
         "capture": c.input.path,
@@ -128,7 +114,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "ranges": len(rows),
         "calls": number(float(c.calls[leaf].sum()), 3),
         "duration_ns": number(p.time_ns, 3),
-        "share": number(p.time_ns / d.frame_ns) if total > 0 else None,
+        "share": number(p.time_ns / d.frame_ns) if c.frame_ns > 0 else None,
         "draws": _known(counts["draws"], 3),
         "dispatches": _known(counts["dispatches"], 3),
         "primitives_in": _known(counts["primitives_in"], 3),
@@ -151,7 +137,7 @@ def _entry(d: Diagnosis, part: Part, p: Pass, columns: _Columns, account: Accoun
         "limiter_class": CLASSES[int(np.bincount(part.limiter[rows], own[rows]).argmax())],
         "cause": names[0] if names else None,
         "title": ", ".join([*titles[:1], *map(lower_first, titles[1:])]) or None,
-        "saved_ns": number(won, 1),
+        "saved_ns": number(float(columns.saved[mine].sum()), 1),
     }
 
 

@@ -18,10 +18,10 @@ from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
+from triage.findings.chosen_advice import can_express
 from triage.findings.evidence import at, holding_checks, stated_checks, stated_metrics
 from triage.findings.finding_types import Finding, Origin
 from triage.findings.identity import fingerprint, identity
-from triage.findings.language_advice import can_express
 from triage.findings.locations import locations
 from triage.findings.origins import Origins
 from triage.findings.text_fields import NOT_MEASURED, sentence

@@ -16,11 +16,9 @@ from triage.document.entries import VERDICT_CLASSES, ItemEntry
 from triage.document.headline import shorten_middle
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.distinct_advice import distinct
+from triage.findings.chosen_advice import can_express, distinct, language_advice, owner_advice
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
-from triage.findings.language_advice import can_express, language_advice
-from triage.findings.owner_advice import owner_advice
 from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of, owner_of
 from triage.ground.limiters import level

@@ -110,25 +110,8 @@ class Columns:
 
     @cached_property
     def saved(self) -> Floats:
-        """Saving of the root cause in ns; NaN without one.
-
-        What a marker fulfils as a whole saves of the time below it; what the capture does, in parts of the time of the
-        workloads that it is about.
-        """
-        part = self._d.parts[self._p]
-        out = np.where(self._own_leader >= 0, part.leaders.likely[self.rows] * self.own, np.nan)
-        for item in (i for i in self._d.items if i.whole and i.alone_ns > 0):
-            for w in (w for p, w in item.workloads if p == self._p and w >= 0 and part.leaders.cause[w] < 0):
-                alone = part.wholes[w].causes.rows[item.cause].likely[0] * self._capture.frame_ns
-                out[self.rows == w] = alone * item.saved_ns / item.alone_ns
-            mine = (part.claims | part.spans).get(item.cause)
-            if mine is None or item.cause not in part.whole.rows:
-                continue
-            alone = part.whole.rows[item.cause].likely[0] * self._capture.frame_ns
-            claimed = np.nansum(self._capture.self_ns[mine])
-            own = mine[self.rows] & (self.leader == item.cause) & (self._own_leader < 0) & (claimed > 0)
-            out[own] = self.own[own] * min(1.0, alone * item.saved_ns / item.alone_ns / claimed)
-        return out
+        """Saving of the root cause in ns; NaN without one."""
+        return np.asarray(self._d.saved_ns(self._d.parts[self._p])[self.rows])
 
     @cached_property
     def limiter_class(self) -> list[str]:

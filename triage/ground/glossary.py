@@ -54,7 +54,8 @@ _Term = TypedDict(
 
 
 @cache
-def _read() -> tuple[Entry, ...]:
+def entries() -> tuple[Entry, ...]:
+    """Every entry, in alphabetical order."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     sources = {key: (str(v["text"]), str(v.get("url", ""))) for key, v in data["sources"].items()}
     terms: dict[str, _Term] = data["terms"]
@@ -109,15 +110,10 @@ def _index() -> dict[str, Entry]:
         lambda e: e.also,
         lambda e: tuple(w for _, n in e.names for w in re.split(r", | / ", n)),
     ):
-        for entry in _read():  # a term's own name wins over other spellings, and these over vendors' names
+        for entry in entries():  # a term's own name wins over other spellings, and these over vendors' names
             for word in words(entry):
                 table.setdefault(_plain(word), entry)
     return table
-
-
-def entries() -> tuple[Entry, ...]:
-    """Every entry, in alphabetical order."""
-    return _read()
 
 
 def find(term: str) -> Entry | None:
@@ -136,5 +132,5 @@ def close(text: str) -> list[str]:
 # Read on first use: most commands never show a term, and parsing the file costs every one of them.
 def __getattr__(name: str) -> dict[str, Entry]:
     if name == "TERMS":  # term -> Entry, for the pages that list them
-        return {e.term: e for e in _read()}
+        return {e.term: e for e in entries()}
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

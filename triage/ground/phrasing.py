@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from triage.ground.units import show
 
-ON_DEVICE = " on device {}, "  # after a time that one of several devices has alone
-
 
 def plural(n: int, word: str) -> str:
     """`1 workload`, `2 workloads`, `1,200 passes`."""

@@ -155,7 +155,7 @@ def style(texts: Iterable[str], where: str = "", default: Style | None = None) -
         a, b = re.split(r"[.,]", doubt)
         raise UnknownUnit(
             f"{where}{doubt!r} can be read as {a} or as {a}{b}, and no other number of the file decides it",
-            "export with more metrics or with LC_ALL=C (ncu: --print-units base)",
+            "say --decimal point or --decimal comma, or export with LC_ALL=C (ncu: --print-units base)",
         )
     return default or "us"
 

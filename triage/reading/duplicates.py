@@ -34,7 +34,6 @@ TOTAL = re.compile(
     r"|总计|總計|合计|合計|总和|小计|平均(?:值)?|総計|小計|총합계|합계|평균",
     re.IGNORECASE,
 )
-
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from triage import schema
-from triage.capture.arrays import Floats, Masks, numbered
+from triage.capture.arrays import Floats, Indices, Masks, numbered
 from triage.capture.capture import Quality, Table
 from triage.devices import Device, listing
 from triage.dialects.tables import formulas
@@ -26,8 +26,6 @@ _METRIC_RE = re.compile(r"\b[a-z]\w{0,40}\.\w+")
 WARP_SLOTS = (16, 20, 24, 32, 40, 48, 64)  # per SM, CU or SIMD, of all architectures in devices/
 WAVES = (8, 16, 32, 64, 128)  # threads, of all vendors
 REGISTERS = ("launch.registers", "launch.accum_registers", "launch.scalar_registers")
-WARP = 32  # threads, of all GPUs whose tools export the groups that fit
-LIMITS = ("occupancy.limit_groups", "occupancy.limit_registers", "occupancy.limit_shared", "occupancy.limit_warps")
 FEW = 3  # launches of a kernel, of which one may well be of another build
 MOVED = ("vram.bytes_read", "vram.bytes_written")
 NEED_PEAK = (*MOVED, "vram.bandwidth")
@@ -59,25 +57,6 @@ IDENTITIES = (
     Identity(("sm.active_warps", "sm.occupancy"), _slots, 0, 0.03, "active warps and occupancy are of no SM"),
     Identity(("occupancy.theoretical_warps", "occupancy.theoretical"), _slots, 0, 0.03, "theoretical warps and occupancy are of no SM"),
     Identity(("launch.wave_size",), lambda size: _nearest(size, WAVES), 0, 0.01, "waves of no GPU"),
-    Identity(
-        ("launch.waves", "launch.grid_size", "device.sm_count", *LIMITS),
-        lambda waves, groups, sms, *limits: waves * sms * np.min(limits, axis=0) / groups,
-        0.4, 4, "waves are not groups by those that the SMs hold at a time",
-    ),
-    Identity(
-        ("occupancy.theoretical_warps", "launch.block_size", *LIMITS),
-        lambda warps, threads, *limits: warps / (np.min(limits, axis=0) * np.ceil(threads / WARP)),
-        0.2, 1.05, "theoretical warps are not groups per SM times warps per group",
-    ),
-    Identity(
-        ("occupancy.limit_warps", "launch.block_size"), lambda groups, threads: groups * np.ceil(threads / WARP), 8, 64,
-        "warps of the groups that fit are of no SM",
-    ),
-    Identity(
-        ("occupancy.limit_registers", "launch.block_size", "launch.registers"),
-        lambda groups, threads, registers: groups * np.ceil(threads / WARP) * WARP * registers,
-        4096, 131072, "registers of the groups that fit are of no SM",
-    ),
 )  # fmt: skip
 
 
@@ -115,7 +94,7 @@ def check(table: Table, device: Device | None) -> list[Quality]:
                 out += _blank(table, one.metrics, bad & whole, one.sentence)
     for metrics, bad, sentence in at_most.found(table):
         out += _blank(table, metrics, bad, sentence)
-    out += _not_whole(table) + [q for metric in REGISTERS for q in _one_binary(table, metric)]
+    out += _not_whole(table) + _one_binary(table)
     return out + _beyond_bounds(table) + _beyond_peak(table, device)
 
 
@@ -129,21 +108,25 @@ def _not_whole(table: Table) -> list[Quality]:
     return out
 
 
-def _one_binary(table: Table, metric: str) -> list[Quality]:
-    """A remark where one launch of a kernel has other registers than all others: they belong to its code."""
-    found = measured(table, metric)
-    if found is None or len(table) <= FEW:
+def _one_binary(table: Table) -> list[Quality]:
+    """A remark for each count where one launch of a kernel has other registers than all others: they belong to its code."""
+    counted = {m: values for m in REGISTERS if (values := measured(table, m)) is not None}
+    if not counted or len(table) <= FEW:
         return []
-    codes, names = numbered(table.names)
+    codes, _ = numbered(table.names)
     order = np.argsort(codes, kind="stable")
-    for some in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        values = found[some]
-        if len(some) <= FEW or np.isnan(values).any():
-            continue
-        other = values != np.median(values)
-        if other.sum() == 1:
-            row, name = int(some[np.argmax(other)]), str(names[codes[some[0]]])
-            text = f"{name[:80]}, line {table.line(row)}: {found[row]:g} registers, in {len(some) - 1} other launches {np.median(values):g}"
+    launches = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    several = [some for some in launches if len(some) > FEW]
+    return [q for values in counted.values() for q in _other_registers(table, values, several)]
+
+
+def _other_registers(table: Table, registers: Floats, several: list[Indices]) -> list[Quality]:
+    for some in several:
+        values = registers[some]
+        other = values != (usual := np.median(values))
+        if not np.isnan(usual) and other.sum() == 1:
+            row = int(some[np.argmax(other)])
+            text = f"{str(table.names[row])[:80]}, line {table.line(row)}: {registers[row]:g} registers, in {len(some) - 1} other launches {usual:g}"
             return [Quality("contradiction", text, row, doubt=True)]
     return []
 

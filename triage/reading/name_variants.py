@@ -23,17 +23,18 @@ MAX_TRACED = 20_000  # operations of a trace whose names are looked at
 
 
 def check(table: Table, kernels: bool) -> list[Quality]:
-    """Remarks of `nameless` and `unite`; of most tables one look at all names tells that there is none."""
+    """Remarks of `nameless`, `unite` and `broken`; of most tables one look at all names tells that there is none."""
     names = [*map(str, table.names.tolist())]
     if len({*names[:SAMPLE]}) < len(names[:SAMPLE]):  # where names repeat, each is looked at once
         names = [*dict.fromkeys(names)]
     lines = "\n".join(["", *names, ""])
     named = lines.isascii() and _NAMELESS_LINE.search(lines) is None
+    odd = '"' in lines or lines.count("\n") > len(names) + 1
     found = ([] if named else nameless(table, kernels)) + ([] if _spelt_once(lines, len(names)) else unite(table))
     # blanks around a name that has one spelling are none of its letters
     if any(n != n.strip() for n in names[:SAMPLE]):
         table.names = np.array([str(n).strip() for n in table.names], dtype=object)
-    return found
+    return found + (broken(table) if odd else [])
 
 
 def _spelt_once(lines: str, names: int) -> bool:
@@ -73,10 +74,7 @@ def nameless(table: Table, kernels: bool) -> list[Quality]:
 
 def broken(table: Table) -> list[Quality]:
     """A remark on the first name with a line break, or a quote that nothing closes; names of C++ have two of them."""
-    names = [] if table.trace is not None and len(table) > MAX_TRACED else [*map(str, table.names.tolist())]
-    text = "\n".join(names)
-    if '"' not in text and text.count("\n") < max(len(names), 1):  # of a million names none is looked at
-        return []
+    names = map(str, () if table.trace is not None and len(table) > MAX_TRACED else table.names.tolist())
     odd = next((n for n in names if "\n" in n or ('"' in n and n.count('"') % 2)), "")
     what = "a line break in it" if "\n" in odd else "a quote that nothing closes"
     return [Quality("name-spelling", f"{odd[:60]!r} has {what}")] if odd else []

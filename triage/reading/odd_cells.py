@@ -35,9 +35,7 @@ WHOLE = 16  # whole numbers in a column, beside which a fraction is odd
 MARK = "\u00ef\u00bb\u00bf"  # a byte-order mark that was read as Latin letters
 ROW_DIGITS = 7  # of a number of a row
 FEWEST = 3  # rows that a column needs before its being all different is no chance
-_NAMELESS = re.compile(
-    r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+"
-)  # as spreadsheets and data frames call them
+_NAMELESS = re.compile(r"(?:Column|Spalte|Colonne|Columna|Unnamed: ?|列)\d+")  # as spreadsheets and data frames do
 _EXPONENT = re.compile(r"\d\.\d\dE\+\d\d")  # as spreadsheets show a long number, and save what they show
 _SPACED = re.compile(r"\d{1,3}(?:\s\d{3})+")
 BLANK = frozenset(

@@ -40,6 +40,8 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str], whole
             continue
         fractions = [c.partition(".")[2] for c in column]
         if not _figures(column, fractions):
+            if "e" not in "".join(column).lower():
+                continue
             odd = [i for i, c in enumerate(column) if not _figure(c)]
             places, cell = [_places(c) for c in column if _figure(c)], column[odd[0]]
             exponent = len(odd) == 1 and _EXPONENT_RE.fullmatch(cell) and 0 < max(places) == min(places)
@@ -68,7 +70,7 @@ def find(block: Block, columns: Sequence[Column], always: Collection[str], whole
 
 def _counts(block: Block, columns: Sequence[Column], whole: Collection[str]) -> Iterator[_Found]:
     """The first cell of a count with other decimals than most counts of the table have."""
-    at = [k for k in range(len(columns)) if block.title(k).lower() in whole]
+    at = [k for k in range(len(columns)) if block.title(k).lower() in whole] if whole else []
     cells = [(i, k, _places(c)) for k in at for i, c in enumerate(columns[k]) if _figure(c)]
     usual = Counter(n for *_, n in cells).most_common(1)
     for i, k in [(i, k) for i, k, n in cells if n != usual[0][0]][:1]:
@@ -151,10 +153,11 @@ def _odd(column: Column, places: Sequence[int]) -> int:
 
 def _percentages(block: Block, columns: Sequence[Column], shares: dict[int, Sequence[int]]) -> Iterator[_Found]:
     """A column of fractions or of rounded figures among percentages that all have the same decimals."""
-    printed = {at: set(places) for at, places in shares.items()}
+    printed = {at: set(places) for at, places in shares.items()} if len(shares) > COLUMNS else {}
+    often = Counter(n for places in printed.values() for n in places)  # columns in which cells have so many decimals
     for at, places in printed.items():
-        others = set().union(*(some for other, some in printed.items() if other != at))
-        if len(shares) <= COLUMNS or len(others) != 1 or not 0 < (usual := others.pop()) <= MAX_FIXED:
+        others = [n for n, count in often.items() if count > (n in places)]
+        if len(others) != 1 or not 0 < (usual := others[0]) <= MAX_FIXED:
             continue
         cells = columns[at]
         if max(places) >= usual + MORE and all(float(c) <= 1 for c in cells):

@@ -31,6 +31,7 @@ OWN = 0.1  # of device time, from which on the profiler is part of what it shows
 SAME_CLOCK = 1.1
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
 MANY_LAUNCHES, MANY_KERNELS = 50, 5  # from which on one value of a measured share in all of them is no measurement
+SAME = 1e-6  # of floats
 SET_BY_LAUNCH = ("launch.", "occupancy.", "device.", "registers")  # and not measured
 MAX_REMARKS = 20  # remarks of one kind that name their row; the rest is counted
 
@@ -134,25 +135,27 @@ def _no_room(table: Table) -> list[Quality]:
 
 
 def _constant(table: Table) -> list[Quality]:
-    """One measured share in all launches of many kernels and sizes is no measurement of any of them: make it missing."""
+    """One measured share, or rate of bytes, in all launches of many kernels and sizes measures none of them: make it missing."""
     grid = table.columns.get("launch.grid_size")
     if grid is None or len(table) < MANY_LAUNCHES:
         return []
     if min(len(set(kinds.tolist())) for kinds in (table.names, grid.values)) < MANY_KERNELS:
         return []
     out: list[str] = []
+    ns, gone = table.columns.get("gpu.time"), set()
     for name, column in table.columns.items():
-        if (
-            column.inputs
-            or not schema.known(name)
-            or schema.get(name).unit != "ratio"
-            or name.startswith(SET_BY_LAUNCH)
-        ):
+        unit = schema.get(name).unit if schema.known(name) and not name.startswith(SET_BY_LAUNCH) else ""
+        ratio = unit == "ratio"
+        if column.inputs or not (ratio or (unit == "byte" and ns is not None and (ns.values > 0).all())):
             continue
-        low, high = column.values.min(), column.values.max()
-        if low == high and 0 < low < 1:  # NaN is no value
+        shown = column.values if ratio or ns is None else column.values / ns.values
+        low, high = shown.min(), shown.max()
+        if 0 < low < (1 if ratio else np.inf) and high <= low * (1 + SAME):  # NaN is no value
+            out.append(f"{schema.get(name).label} ({percent(float(low)) if ratio else 'one rate'})")
+            gone.add(name)
+    for name, column in table.columns.items():
+        if name in gone or not gone.isdisjoint(column.inputs):
             column.values = np.full(len(table), np.nan)
-            out.append(f"{schema.get(name).label} ({percent(float(low))})")
     if not out:
         return []
     text = f"the same in all {len(table):,} launches of different kernels, so not measured: {', '.join(out)}; treated as missing"

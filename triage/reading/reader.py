@@ -81,7 +81,7 @@ def read(
         table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.NEED_PEAK) else None
     )
     work = {**dialects.tells(module), **table.tells}.get("work", "")
-    table.quality += name_variants.check(table, work == "compute") + name_variants.broken(table)
+    table.quality += name_variants.check(table, work == "compute")
     table.quality += quality.check(table, work)
     table.quality += odd_cells.check(module, table, blocks)
     table.accounted = rows(table, blocks.get(0, ()))

@@ -73,19 +73,17 @@ def _runs(file: Source) -> Iterator[tuple[Block, bool]]:
 
 def _records(file: Source) -> tuple[list[list[str]], list[int]]:
     rows: list[list[str]] = []
-    lines: list[int] = []
+    ends = [0]  # the last line of each row
     quoting: Literal[0, 3] = csv.QUOTE_NONE if file.delimiter == "\t" else csv.QUOTE_MINIMAL
     text = iter(file.head_text.splitlines(keepends=True))
     reader = csv.reader(text, delimiter=file.delimiter, skipinitialspace=file.skip_space, quoting=quoting)
-    line = 1
     try:
         for row in reader:
             rows.append(row)
-            lines.append(line)
-            line = reader.line_num + 1
+            ends.append(reader.line_num)
     except csv.Error:  # a cell beyond all measure
         return [], []
-    return rows, lines
+    return rows, [end + 1 for end in ends[:-1]]
 
 
 def _words(row: Sequence[str]) -> int:

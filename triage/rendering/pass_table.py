@@ -89,7 +89,7 @@ _COLUMNS: tuple[tuple[str, bool, Cell], ...] = (
     ("Bytes/px", True, _per_pixel),
     (HEADS.limiter, False, lambda p: limiter_words(p["limiter_class"]).brief),
     (HEADS.root_cause, False, lambda p: p["title"] or "–"),
-    (HEADS.saves_alone, True, lambda p: phrases.time(p["saved_ns"]) if p["saved_ns"] else "–"),
+    (HEADS.saves, True, lambda p: phrases.time(p["saved_ns"]) if p["saved_ns"] else "–"),
 )
 # what fits a window of 80 columns, under shorter heads
 _SHORTER = {"Dispatches": "Disp.", "Primitives out": "Prims", "Bytes moved": "Bytes"}
@@ -98,7 +98,7 @@ _NARROW_COLUMNS = (
 )  # fmt: skip
 _NARROWEST_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.root_cause)  # below NARROW
 NARROW = 72
-_FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cause, HEADS.saves_alone)
+_FIXED_COLUMNS = ("Pass", HEADS.time, HEADS.share, HEADS.limiter, HEADS.root_cause, HEADS.saves)
 
 
 def decisive_first(table: TextTable) -> TextTable:

@@ -82,11 +82,10 @@ def and_more(count: int) -> str:
 
 
 def shares(c: TodoItem, elsewhere: str = "items above") -> str:
-    """`293 µs on its own, 273 µs after items above: each saves its share of the time that is left.`; "" where nothing is shared."""
+    """`293 µs on its own, 273 µs after items above, which shorten the same work.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
-    after = f"{time(c['saved_ns'])} after {elsewhere}"
-    return f"{time(c['alone_ns'])} on its own, {after}: each saves its share of the time that is left."
+    return f"{time(c['alone_ns'])} on its own, {time(c['saved_ns'])} after {elsewhere}, which shorten the same work."
 
 
 def limiters(s: Summary, most: int = 9) -> str:

@@ -38,6 +38,7 @@ class Cause(Struct, frozen=True):
     limits: the limiter class that it implies, "" for that of its family. reserved: why no rule names it yet. work: the
     one kind of work in which it occurs, "" for any. place: the metric whose instructions are where it is, "" for the first
     of its evidence. is_catch_all: a symptom that nearly every cause brings about; reported alone, or not at all.
+    unit: of ground.gpu_units.UNITS, which it says is busy: only rules that lower that unit's demand bring it about; "" for most.
     is_once: its time passes once per run, and is in no sum of recoverable time.
     banner: a line on its workloads above the list, whatever leads it; "" for most.
     """
@@ -56,6 +57,7 @@ class Cause(Struct, frozen=True):
     reserved: str = ""
     work: str = ""
     place: str = ""
+    unit: str = ""
     is_catch_all: bool = False
     is_once: bool = False
     banner: str = ""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 from triage import schema
 from triage.files import strict_yaml
 from triage.ground.errors import RuleError
+from triage.ground.gpu_units import UNITS
 from triage.ground.limiters import CLASSES
 from triage.ground.method import stated
 from triage.ground.phrasing import either
@@ -24,7 +26,7 @@ from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
 from triage.rulebook.rule import Advice, Cite
 
 _KEYS = frozenset(
-    "id family title meaning explains decides limits confused_with advice cites reserved work place catch_all once banner".split()
+    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once banner".split()
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -58,26 +60,14 @@ def unknown_links(causes: Mapping[str, Cause], known: Collection[str]) -> Iterat
 
 def order(causes: Mapping[str, Cause]) -> list[str]:
     """Ids of the causes, each before those it explains. Raises RuleError where explanations run in a circle."""
-    done: dict[str, None] = {}
-    path: list[str] = []
-
-    # depth first, and noted on the way back: everything a cause explains is done before it, hence the turn at the end
-    def visit(name: str) -> None:
-        if name in done:
-            return
-        if name in path:
-            ring, file = [*path[path.index(name) :], name], causes[name].file
-            line = line_of(file, "explains", ring[1])
-            raise RuleError(file, line, f"causes explain each other in a circle: {' -> '.join(ring)}", "cut one link")
-        path.append(name)
-        for e in causes[name].explains:
-            visit(e.cause)
-        path.pop()
-        done[name] = None
-
-    for name in causes:
-        visit(name)
-    return list(done)[::-1]
+    try:
+        return [*TopologicalSorter({c.id: [e.cause for e in c.explains] for c in causes.values()}).static_order()][::-1]
+    except CycleError as e:
+        ring = e.args[1][::-1]
+        file, line = causes[ring[0]].file, line_of(causes[ring[0]].file, "explains", ring[1])
+        raise RuleError(
+            file, line, f"causes explain each other in a circle: {' -> '.join(ring)}", "cut one link"
+        ) from None
 
 
 class _Reader:
@@ -106,17 +96,13 @@ class _Reader:
         for key in self.d:
             if key not in _KEYS:
                 raise self.fail(key, f"unknown key {key!r}", meant(key, sorted(_KEYS)))
-        name, family = self.text("id"), self.text("family")
+        name, family = self.text("id"), self.text("family") and self.one_of("family", FAMILIES)
         # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
             raise self.fail(
                 "id",
                 f"id {name!r} is not the file name {self.path.stem!r}",
                 "rename one of them, in lower case with hyphens",
-            )
-        if family not in FAMILIES:
-            raise self.fail(
-                "family", f"unknown family {family!r}", meant(family, FAMILIES) or f"choose {either(FAMILIES)}"
             )
         advice = tuple(self.to_do(item) for item in self.listed("advice"))
         if not advice:
@@ -132,28 +118,22 @@ class _Reader:
             advice=advice,
             cites=self.cites(),
             file=self.file,
-            limits=self.limits(),
+            limits=self.one_of("limits", CLASSES),
             reserved=" ".join(str(self.d.get("reserved") or "").split()),
-            work=self.work(),
+            work=self.one_of("work", applies.FACTS["work"]),
             place=self.metric("place", str(self.d["place"])) if self.d.get("place") else "",
+            unit=self.one_of("unit", UNITS),
             is_catch_all=self.d.get("catch_all") is True,
             is_once=self.d.get("once") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
         )
 
-    def limits(self) -> str:
-        """The limiter class stated; "" for none. Raises RuleError for one that does not exist."""
-        limiter = str(self.d.get("limits") or "")
-        if limiter and limiter not in CLASSES:
-            raise self.fail("limits", f"unknown limiter class {limiter!r}", meant(limiter, CLASSES))
-        return limiter
-
-    def work(self) -> str:
-        """The one kind of work in which it occurs; "" for any."""
-        work = str(self.d.get("work") or "")
-        if work and work not in applies.FACTS["work"]:
-            raise self.fail("work", f"unknown work {work!r}", f"choose {' or '.join(applies.FACTS['work'])}")
-        return work
+    def one_of(self, key: str, words: Collection[str]) -> str:
+        """The word stated under a key; "" for none. Raises RuleError for one that does not exist."""
+        word = str(self.d.get(key) or "")
+        if word and word not in words:
+            raise self.fail(key, f"unknown {key} {word!r}", meant(word, words) or f"choose {either(words)}")
+        return word
 
     def listed(self, key: str) -> Sequence[Any]:
         v = self.d.get(key) or []

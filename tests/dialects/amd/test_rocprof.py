@@ -191,6 +191,13 @@ def test_other_architectures_do_not_get_the_formulas_of_gfx9(tmp_path: object) -
     assert t.columns["launch.wave_size"].values[0] == 64
 
 
+@pytest.mark.parametrize(("printed", "busy"), [(85.5, 0.855), (342.0, 0.855)])
+def test_valu_busy_of_rdna_is_divided_where_its_instructions_allow_it(printed: float, busy: float) -> None:
+    head = "Index,KernelName,grd,wgr,lds,scr,arch_vgpr,sgpr,wave_size,VALUBusy,SQ_INSTS_VALU,SQ_WAVE_CYCLES,OccupancyPercent,DurationNs\n"
+    t = read(f"{head}0,k,1024,64,0,0,8,128,32,{printed},1.86e9,3.44e10,92.3,5000\n", "rocprof")
+    assert t.columns["valu.busy"].values[0] == pytest.approx(busy)  # 0.80 of the cycles at least issue an instruction
+
+
 def test_names_and_commands_agree_with_the_schema() -> None:
     for module in (rocprof, rocprofv3_counters):
         assert all(module.names().values())

@@ -236,3 +236,26 @@ def test_fewer_threads_than_blocks_are_one_blocks(
     found = api.read(_table(tmp_path, "kernel,ms,blocks,threads,registers per thread", *rows))
     told = found.facts.get("launch.block_size")
     assert (None if told is None else told.tolist()) == size
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "ns"),
+    [
+        ("kernel,calls,avg_us,total_ms", "a,100,5,0.5", 5e5),  # whatever stands first
+        ("Kernel,Calls,Total ms,Max us,Median us", "a,100,0.5,9,4", 5e5),
+        ("kernel,calls,avg_us", "a,100,5", 5e5),
+        ("Run,Main kernel name,Calls,Average duration (us)", "one,a,100,5", 5e5),
+        ("op,calls,Total,Share", "a,100,0.5ms,30%", 5e5),
+        ("kernel,calls,Total ms", 'a,"26,000",0.5', 5e5),
+        ("pass,calls,avg_us,SM %", "a,100,5,40", 5e3),  # of a frame, an average is over frames
+    ],
+)
+def test_time_of_all_calls(header: str, cells: str, ns: float, tmp_path: Path) -> None:
+    found = api.read(_table(tmp_path, header, cells))
+    assert found.duration_ns.tolist() == pytest.approx([ns]) and list(found.names) == ["a"]
+    assert found.calls.tolist() == [26_000 if "26" in cells else 100]
+    assert not any(q.check == "columns-disagree" for q in found.quality)
+
+
+def test_a_share_of_the_gpu_is_no_time() -> None:
+    assert by_words("GPU share") == [""] and by_words("GPU (ms)") == ["gpu.time"]

@@ -51,7 +51,7 @@ def test_details_sample() -> None:
     assert got["gpu.time"] == [214050.0, 112220.0, 3300.0]
     assert got["sm.throughput"] == [0.1231, 0.3102, 0.0207]
     assert got["memory.throughput"] == [0.7844, 0.9163, 0.0448]  # the percentage of that name
-    assert got["vram.bandwidth"] == [470.1e9, 549.2e9, 9.94e9]  # the bandwidth of the same name
+    assert got["vram.bandwidth"] == [255.96e9, 299e9, 6.21e9]  # the bandwidth of the same name
     assert got["launch.shared_static"] == [0.0, 4220.0, 0.0]  # byte/block and Kbyte/block in one file
     assert got["launch.grid_size"] == [16384, 16384, 16] and got["launch.block_size"] == [256, 256, 256]
     assert got["launch.waves"] == [34.13, 34.13, 0.03] and got["device.sm_count"] == [80] * 3
@@ -93,7 +93,7 @@ def test_text_sample() -> None:
     table = read(TEXT)
     got = values(table)
     assert (table.dialect, len(table), table.arch) == ("ncu-text", 2, "sm_86")
-    assert got["gpu.time"] == [214050, 112220] and got["vram.bandwidth"] == [470.1e9, 549.2e9]
+    assert got["gpu.time"] == [214050, 112220] and got["vram.bandwidth"] == [255.96e9, 299e9]
     assert got["launch.grid_size"] == [16384, 16384] and got["launch.block_size"] == [256, 256]
     assert table.opinions[0].speedup == pytest.approx(0.2156)
     assert cells_agree(table) > 10

@@ -43,6 +43,29 @@ def test_a_pytorch_table_of_the_cpu_is_refused() -> None:
     )
 
 
+def _pytorch(*rows: str) -> str:
+    head = "Name  Self CPU %  Self CPU  CPU total %  CPU total  Self CUDA  Self CUDA %  CUDA total  # of Calls"
+    rule = "  ".join(["-----"] * 9)
+    return "\n".join((rule, head, rule, *rows, rule, ""))
+
+
+def test_a_range_that_the_gpu_timeline_repeats_is_no_kernel() -> None:
+    on_gpu = "copy_step  0.00%  0.000us  0.00%  0.000us  54.000us  100.00%  54.000us  30"
+    table = read(_pytorch("copy_kernel" + on_gpu.removeprefix("copy_step"), on_gpu, "copy_step  71.00%  1.900ms  82.00%  2.200ms  0.000us  0.00%  0.000us  30"))  # fmt: skip
+    assert list(table.names) == ["copy_kernel"] and values(table)["frame.calls"] == [30]
+
+
+@pytest.mark.parametrize(("kernel", "names"), [("4.990us", ["aten::pow"]), ("5.010us", ["gemm"])])
+def test_without_rows_of_kernels_the_time_is_the_operators(kernel: str, names: list[str]) -> None:
+    operator = "aten::pow  7.00%  72.000us  9.00%  101.000us  10.000us  97.00%  10.100us  1"
+    table = read(_pytorch(operator, f"gemm  0.00%  0.000us  0.00%  0.000us  {kernel}  0.40%  {kernel}  1"))
+    assert list(table.names) == names
+
+
+def test_a_second_pytorch_table_in_a_text_is_named() -> None:
+    assert any("first table of several" in n for n in read(TABLE + "\n" + TABLE).notes)
+
+
 def test_kernels_of_proton_stand_in_their_scopes() -> None:
     table = read(SAMPLES / "proton" / "matmul.hatchet")
     assert values(table)["gpu.time"] == [24e6, 31e6] and table.arch == "sm_90"

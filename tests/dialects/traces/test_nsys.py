@@ -195,3 +195,43 @@ def test_calls_of_the_host_beside_kernels_are_a_remark(calls_ns: int, told: bool
     calls = f"\n{sums}\n50.0,{calls_ns},1000,1,1,1,1,1,cudaLaunchKernel\n50.0,9000000000,9,1,1,1,1,1,cudaDeviceSynchronize\n"
     texts = [q.message for q in read(KERNELS.read_text() + calls).quality if q.check == "host-time"]
     assert any("cudaLaunchKernel" in t and "times as long as the kernels" in t for t in texts) == told
+
+
+ES = """\
+ Time(%)  Total Time (ns)  Instances  Average  Minimum  Maximum      Name
+ -------  ---------------  ---------  -------  -------  -------  -------------
+    60,0            2.176          1  2.176,0    2.176    2.176  loop_2_38_gpu
+  ...
+
+ Time(%)  Total Time (ns)  Operations  Average  Minimum  Maximum      Operation
+ -------  ---------------  ----------  -------  -------  -------  ------------------
+    58,0            4.576           5    915,0      832    1.120  [CUDA memcpy HtoD]
+
+ Time(%)  Total Time (ns)  Num Calls   Average    Minimum   Maximum        Name
+ -------  ---------------  ---------  ----------  -------  ---------  --------------
+    67,2      230.846.288         14  16.489,0    24.046  100.129.940  poll
+"""
+
+
+def test_other_reports_in_the_text_are_in_its_number_format() -> None:
+    table = read(ES)
+    assert values(table)["gpu.time"] == [2176]
+    assert [q.message for q in table.quality if q.check == "copies"] == [
+        "memory operations in the same file take 4.58 µs, 2 times as long as the kernels; they are not in the total"
+    ]
+    assert not any(q.check == "host-time" for q in table.quality)  # calls of the system are no API of the GPU
+
+
+def test_copies_of_older_versions_are_called_by_name() -> None:
+    old = ES.replace("Operation\n", "Name\n")
+    assert any(q.check == "copies" for q in read(old).quality)
+
+
+def test_a_row_that_a_quote_shifted_keeps_its_name() -> None:
+    assert list(read(ES.replace("    60,0  ", "   60,0  ")).names) == ["loop_2_38_gpu"]
+
+
+def test_a_report_without_dashes() -> None:
+    text = "```\n Time (%)  Total Time (ns)  Instances  Name\n    60.0        2176      4   stage(int, int)\n```\n"
+    table = read(text)
+    assert values(table)["gpu.time"] == [2176] and list(table.names) == ["stage(int, int)"]

@@ -26,6 +26,7 @@ from triage.capture.trace_nouns import (
     SET,
     SYNC,
     UNKNOWN,
+    Calls,
     Trace,
 )
 
@@ -109,7 +110,29 @@ class Gaps(Struct):
         return out
 
 
-def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices, worked: Indices) -> Gaps:
+class HostThreads:
+    """Which calls each thread of the host was in, taken apart once for all devices and spans that ask."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._order = np.argsort(calls.thread, kind="stable")
+        self._sorted = calls.thread[self._order]
+        self._steps: dict[int, tuple[Steps, Steps]] = {}
+
+    def steps(self, thread: int) -> tuple[Steps, Steps]:
+        """(all calls of a thread, overhead among them that the profiler reports beside the calls)."""
+        if thread not in self._steps:
+            calls = self._calls
+            a, b = np.searchsorted(self._sorted, [thread, thread + 1])
+            rows = self._order[a:b]
+            all_of, beside = (
+                Steps(calls.start[r], calls.end[r], calls.kind[r], HOST) for r in (rows, rows[calls.name[rows] < 0])
+            )
+            self._steps[thread] = all_of, beside
+        return self._steps[thread]
+
+
+def find(trace: Trace, threads: HostThreads, start: Indices, end: Indices, ended_by: Indices, worked: Indices) -> Gaps:
     """The gaps of a device, taken apart: holes in order, the row of the operation that ends each, the work before each."""
     ops, calls = trace.operations, trace.calls
     length = end - start
@@ -129,13 +152,10 @@ def find(trace: Trace, start: Indices, end: Indices, ended_by: Indices, worked: 
     order = np.argsort(thread, kind="stable")
     rest, thread = rest[order], thread[order]
     cuts = np.flatnonzero(np.diff(thread, prepend=thread[:1] - 1, append=thread[-1:] + 1)).tolist() if len(rest) else []
-    by_thread = np.argsort(calls.thread, kind="stable")
-    sorted_threads = calls.thread[by_thread]
     for low, high in itertools.pairwise(cuts):
         mine = rest[low:high]
-        a, b = np.searchsorted(sorted_threads, [thread[low], thread[low] + 1])
-        rows = by_thread[a:b]
-        led[mine] = _take(pieces, mine, start[mine], end[mine], call[mine], copying[mine], trace, rows)
+        steps = threads.steps(int(thread[low]))
+        led[mine] = _take(pieces, mine, start[mine], end[mine], call[mine], copying[mine], trace, steps)
     return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()}, worked)
 
 
@@ -165,14 +185,10 @@ def _take(
     call: Indices,
     copying: Masks,
     trace: Trace,
-    rows: Indices,
+    thread: tuple[Steps, Steps],
 ) -> Codes:
     """Enter the pieces of one thread's gaps; the classes that led them. call: the launching calls."""
-    calls = trace.calls
-    kind = calls.kind[rows]
-    steps = Steps(calls.start[rows], calls.end[rows], kind, HOST)
-    extra = rows[calls.name[rows] < 0]  # overhead that the profiler reports beside the calls
-    beside = Steps(calls.start[extra], calls.end[extra], calls.kind[extra], HOST)
+    calls, (steps, beside) = trace.calls, thread
     begun = np.clip(calls.start[call], start, end)
 
     def put(kind: int, ns: Indices) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.timeline import collectives, first_calls, host_ranges, optimizers
-from triage.capture.timeline.gaps import Gaps, find, unseen
+from triage.capture.timeline.gaps import Gaps, HostThreads, find, unseen
 from triage.capture.timeline.spans import Union, shared_out, spread, union
 from triage.capture.trace_nouns import (
     ALLOC,
@@ -61,10 +61,11 @@ def build(trace: Trace) -> Timeline:
     """Measure a trace; its operations may stand in any order, and none may end before it starts."""
     ops = trace.operations
     first = int(ops.start.min())
-    devices, own = _measured(trace, first)
+    threads = HostThreads(trace.calls)
+    devices, own = _measured(trace, threads, first)
     judged, steady = devices, _steady(ops)
     if steady - first > 2 * sum(d.cold_ns + d.slow_launch_ns for d in devices):  # else the start has a cause of its own
-        later, own_later = _measured(trace, steady)
+        later, own_later = _measured(trace, threads, steady)
         if sum(d.busy_ns for d in later) >= STEADY_BUSY * sum(d.span_ns for d in later):
             judged, own = later, own_later
     calls = len(trace.calls) > 0
@@ -83,12 +84,13 @@ def build(trace: Trace) -> Timeline:
     )
 
 
-def _measured(trace: Trace, since: int) -> tuple[list[DeviceTimeline], Floats]:
-    """(every device by what starts from an instant on, the own time of each operation, 0 of those before)."""
+def _measured(trace: Trace, threads: HostThreads, since: int) -> tuple[list[DeviceTimeline], Floats]:
+    """(each device by what starts from an instant on, own times); only the whole has lanes and longest gaps."""
     ops = trace.operations
-    own, lanes = np.zeros(len(ops)), np.linspace(ops.start.min(), ops.end.max(), PARTS + 1).astype(np.int64)
+    own, first = np.zeros(len(ops)), ops.start.min()
+    lanes = np.linspace(first, ops.end.max(), PARTS + 1).astype(np.int64) if since <= first else None
     of_each = [np.flatnonzero((ops.device == n) & (ops.start >= since)) for n in range(len(trace.devices))]
-    found = [_device(trace, n, rows, own, lanes) for n, rows in enumerate(of_each) if len(rows)]
+    found = [_device(trace, threads, n, rows, own, lanes) for n, rows in enumerate(of_each) if len(rows)]
     _elsewhere(found)
     devices = [d for d, _, _ in found]
     collectives.enter(trace, devices, since)
@@ -120,7 +122,7 @@ def _steady(ops: Operations) -> int:
 
 
 def _device(
-    trace: Trace, number: int, rows: Indices, own: Floats, edges: Indices
+    trace: Trace, threads: HostThreads, number: int, rows: Indices, own: Floats, edges: Indices | None
 ) -> tuple[DeviceTimeline, Union, Gaps]:
     import pandas as pd
 
@@ -131,7 +133,7 @@ def _device(
     start, end, kind = ops.start[rows], ops.end[rows], ops.kind[rows]
     busy = union(start, end)
     own[rows], overlap = shared_out(start, end, busy)
-    gaps = find(trace, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
+    gaps = find(trace, threads, busy.end[:-1], busy.start[1:], rows[busy.first[1:]], (busy.end - busy.start)[:-1])
     last = busy.first[1:] - 1  # of each block of work
     gaps.uploaded = (kind[last] == COPY) & (ops.way[rows[last]] == TO_DEVICE)
     gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
@@ -162,7 +164,7 @@ def _device(
         gap_count=len(gaps.start),
         largest_gap_ns=int(gaps.length.max(initial=0)),
         gaps=_classes(gaps, blamed),
-        longest=_longest(trace, gaps, blamed, rows, busy),
+        longest=[] if edges is None else _longest(trace, gaps, blamed, rows, busy),
         kernels=int(kernels.sum()),
         kernel_ns=int(duration[kernels].sum()),
         median_kernel_ns=float(np.median(duration[kernels])) if kernels.any() else None,
@@ -187,21 +189,12 @@ def _device(
         earlier_ns=int(gaps.length[gaps.unseen].sum()),
         ahead_ns=gaps.ahead_ns(),
     )
-    width = np.diff(edges).clip(1)
-
-    def lane(spans: Union) -> list[float]:
-        return _shares(spread(edges, spans.start, spans.end, spans.end - spans.start) / width)
-
-    def directed(mask: Masks) -> Union:
-        return union(start[mask], end[mask])
-
-    shown = (computing, copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
-    _communication(made, trace, rows, start, end)
+    _communication(made, trace, rows, copy_union)
     call = ops.call[rows[kernels]]
     made.called = int((call >= 0).sum())
     made.graph_nodes = int(_graphs(trace.calls)[call[call >= 0]].sum())
     paged = to_host & ops.pageable[rows] & (size >= SMALL)
-    of_paged = directed(paged)
+    of_paged = union(start[paged], end[paged])
     made.pageable_ns, made.pageable_bytes = of_paged.length, int(size[paged].sum())
     made.pageable_alone_ns = of_paged.length - of_paged.shared(unions["computing"])
     if gaps.loading is not None and HOST in blamed:
@@ -229,23 +222,30 @@ def _device(
         call = ops.call[gaps.ended_by]
         slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
         made.slow_launch_ns = int(blamed[LAUNCH][slow].sum())
-    made.lanes = {name: lane(directed(mask)) for name, mask in zip(LANES, shown, strict=True) if mask.any()}
-    for k in sorted(blamed):
-        made.lanes[GAPS[k]] = _shares(spread(edges, gaps.start, gaps.end, blamed[k]) / width)
+    if edges is not None:
+        others = (copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
+        works = [unions["computing"], *(union(start[mask], end[mask]) for mask in others)]
+        made.lanes = {
+            name: _lane(edges, u.start, u.end, u.end - u.start)
+            for name, u in zip(LANES, works, strict=True)
+            if len(u.start)
+        }
+        made.lanes |= {GAPS[k]: _lane(edges, gaps.start, gaps.end, blamed[k]) for k in sorted(blamed)}
     return made, busy, gaps
 
 
-def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, start: Indices, end: Indices) -> None:
+def _communication(made: DeviceTimeline, trace: Trace, rows: Indices, copies: Union) -> None:
     """Enter computing, communication and what of it nothing hides."""
-    kind, named = trace.operations.kind[rows], trace.operations.name[rows]
+    ops = trace.operations
+    start, end, kind, named = ops.start[rows], ops.end[rows], ops.kind[rows], ops.name[rows]
     # custom all-reduces wait for other devices as well, but NCCL's and RCCL's time is what other tools call communication
     talking = np.array(["nccl" in n.lower() or "rccl" in n.lower() for n in trace.names], dtype=bool)
     comm_rows = (kind == KERNEL) & talking[named]
     compute, comm = (union(start[m], end[m]) for m in ((kind != COPY) & ~comm_rows, comm_rows))
-    both, copies = union(start[kind != COPY], end[kind != COPY]), union(start[kind == COPY], end[kind == COPY])
+    both = union(start[kind != COPY], end[kind != COPY]) if comm.length else compute
     made.compute_ns, made.comm_ns = compute.length, comm.length
     made.exposed_comm_ns = comm.length - comm.shared(compute)
-    stream = trace.operations.stream[rows]
+    stream = ops.stream[rows]
     in_line = comm_rows & np.isin(stream, stream[(kind == KERNEL) & ~comm_rows])
     made.comm_in_line_ns = int((end - start)[in_line].sum())
     made.exposed_copy_ns = copies.length - copies.shared(both)
@@ -258,8 +258,10 @@ def _graphs(calls: Calls) -> Masks:
     return found
 
 
-def _shares(values: Floats) -> list[float]:
-    return [float(v) for v in np.round(np.clip(values, 0.0, 1.0), 4)]
+def _lane(edges: Indices, start: Indices, end: Indices, ns: Indices) -> list[float]:
+    """The share of each part of a strip that some intervals take, each with its time in ns."""
+    shares = spread(edges, start, end, ns) / np.diff(edges).clip(1)
+    return [float(v) for v in np.round(np.clip(shares, 0.0, 1.0), 4)]
 
 
 def _classes(gaps: Gaps, blamed: dict[int, Indices]) -> list[GapClass]:

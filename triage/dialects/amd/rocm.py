@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from functools import cache
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Floats, Names
 from triage.capture.capture import Column, Table
@@ -122,15 +124,18 @@ def elapsed(start: Names, end: Names) -> tuple[Floats, int]:
     return out, damaged
 
 
+@cache
+def _needed() -> frozenset[str]:
+    every = (*counter_names.FORMULAS, *rdna.FORMULAS)
+    inputs = {n.rpartition(".")[2] for _, formula in every for n in formulas.names(formula) if not n.islower()}
+    return frozenset((*counter_names.DIRECT, *inputs, "SQ_LEVEL_WAVES"))
+
+
 def wanted(headers: Iterable[str]) -> set[str]:
     """Which counters of a file are of use: metrics themselves, inputs of formulas, channels of inputs."""
-    needed = set(counter_names.DIRECT)
-    for _, formula in (*counter_names.FORMULAS, *rdna.FORMULAS):
-        needed.update(n.rpartition(".")[2] for n in formulas.names(formula) if not n.islower())
-    needed.add("SQ_LEVEL_WAVES")
-    headers = list(headers)
+    needed, headers = _needed(), list(headers)
     have = set(headers)
-    out = needed & have
+    out = have & needed
     out.update(h for h in have if f"{h}_sum" in needed)
     for h in headers:  # channels only where the tool did not sum them up: a GPU has up to 128
         if ((m := CHANNEL.fullmatch(h)) and f"{m[1]}_sum" in needed and f"{m[1]}_sum" not in have) or (
@@ -156,15 +161,8 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         )
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]
-        table.columns["gpu.time"] = Column(
-            values,
-            f"{b.header} - {a.header}",
-            0,
-            "ns",
-            file=a.file,
-            formula=f"{b.header} - {a.header}",
-            inputs=(b.header, a.header),
-        )
+        took = Column.computed(values, f"{b.header} - {a.header}", (b.header, a.header))
+        table.columns["gpu.time"] = replace(took, unit="ns", file=a.file)
         table.raw[a.header], table.raw[b.header] = a, b
 
 
@@ -185,21 +183,13 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
         export.arch = rdna.UNKNOWN
     compiled.join(table, export.source, export.arch)
     printed = counter_names.direct(export.arch, export.counters)
+    if rdna.is_rdna(export.arch, export.counters):
+        printed = printed | rdna.of_simds(export.counters)
     for name, column in export.counters.items():
         metric, factor = printed.get(name, ("", 1.0))
         if metric and metric not in table.columns:
-            values = column.values * factor if factor != 1.0 else column.values
-            table.columns[metric] = Column(
-                values,
-                column.header,
-                column.column,
-                "%" if factor == 0.01 else "",
-                factor,
-                column.file,
-                column.lines,
-                column.formula,
-                column.inputs,
-            )
+            unit = "%" if factor == 0.01 else ""
+            table.columns[metric] = replace(column, values=column.values * factor, unit=unit, factor=factor)
     if "cu_per_gpu" in export.specs:
         table.columns["device.sm_count"] = export.specs["cu_per_gpu"]
     _busy_in_cycles(table, export)
@@ -272,13 +262,9 @@ def _groups(table: Table, export: Export) -> None:
     if group is not None:
         with np.errstate(all="ignore"):  # the last group may be partly filled
             values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
-        table.columns["launch.grid_size"] = Column(
-            values,
-            f"{grid.header} / {group.header}",
-            formula=f"{grid.header} / {group.header}",
-            file=grid.file,
-            inputs=("launch.threads", "launch.block_size"),
-        )
+        formula = f"{grid.header} / {group.header}"
+        groups = Column.computed(values, formula, ("launch.threads", "launch.block_size"))
+        table.columns["launch.grid_size"] = replace(groups, file=grid.file)
 
 
 class _Lookup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.amd import stats
 from triage.dialects.tables import wide_table
 
@@ -35,6 +35,6 @@ def read(source: Source, options: Options) -> Table:
     return stats.read(source, NAME, HINT, options.decimal)
 
 
-def collect(metrics: list[str]) -> str:
-    """Counters need another run."""
-    return "echo 'pmc: VALUBusy MemUnitBusy L2CacheHit' > counters.txt; rocprof -i counters.txt --timestamp on ./app"
+collect = always(
+    "echo 'pmc: VALUBusy MemUnitBusy L2CacheHit' > counters.txt; rocprof -i counters.txt --timestamp on ./app"
+)

@@ -15,11 +15,12 @@ from triage.ground.errors import BadCapture
 
 
 def is_wide(headers: list[str]) -> bool:
-    """A kernel name with a launch shape or a dispatch number, and no counter-per-row columns."""
+    """A kernel name with a launch shape, a dispatch number or registers beside the time, and no counter-per-row columns."""
     if wide_table.find(headers, "Counter_Name") >= 0:
         return False
     return wide_table.find(headers, *rocm.ROLES["name"]) >= 0 and (
-        wide_table.find(headers, "grd", "Grid_Size") >= 0 or wide_table.find(headers, "Dispatch_ID") >= 0
+        wide_table.find(headers, "grd", "Grid_Size", "Dispatch_ID") >= 0
+        or (wide_table.find(headers, "DurationNs") >= 0 and wide_table.find(headers, "arch_vgpr") >= 0)
     )
 
 

@@ -25,6 +25,8 @@ MIN_UNITS = 2  # columns called by a unit's name alone: then pipes may be, too
 _LAUNCH = ("launch.registers", "launch.shared", "launch.waves", "occupancy.limit_")  # no draw has these
 _BUSY_RE = re.compile(r"(?<![a-z])busy(?![a-z])", re.IGNORECASE)
 _BUSY_UNITS = {"sm.busy", "l1tex.busy", "l2.busy", "vram.throughput"}  # no tool calls two of them busy
+_AVERAGE_RE = re.compile(r"(?<![a-z])(?:avg|average|mean|per call)(?![a-z])", re.IGNORECASE)
+_OTHERS_RE = re.compile(r"(?<![a-z])(?:med|median|min|minimum|max|maximum|stddev)(?![a-z])", re.IGNORECASE)
 _WAVES = {"valu", "salu", "lds", "mem_unit", "waves", "mfma"}  # families of GPUs whose SIMDs have a VALU
 
 
@@ -54,6 +56,7 @@ def agree(headers: Sequence[Header]) -> Columns:
         _beside_sm,
         _warps_of_slots,
         _foreign_units,
+        _times_of_one_call,
     ):
         decided |= {h.place: h for h in rule(list(decided.values()))}
     return _one_of_each(decided.values())
@@ -165,6 +168,19 @@ def _warps_of_slots(headers: Sequence[Header]) -> Iterator[Header]:
 def _foreign_units(headers: Sequence[Header]) -> Iterator[Header]:
     """`L2 (MB)`, `Time %`: in such a unit the metric's name means something else."""
     return (h.read_as("", f"{h.reading.unit} is no unit of {h.reading.metric}") for h in headers if _is_foreign(h))
+
+
+def _times_of_one_call(headers: Sequence[Header]) -> Iterator[Header]:
+    """Beside the time of all calls, the average or the longest of one is not read."""
+    times = [h for h in headers if h.reading.metric == "gpu.time"]
+    single = [h for h in times if not h.fixed and (is_average(h) or _OTHERS_RE.search(header_words.spaced(h.text)))]
+    if len(single) < len(times) and any(h.reading.metric == "frame.calls" for h in headers):
+        yield from (replace(h.read_as("", "of one call, beside the time of all"), by_words="") for h in single)
+
+
+def is_average(header: Header) -> bool:
+    """True for a time that its header calls the average of a call."""
+    return bool(_AVERAGE_RE.search(header_words.spaced(header.text)))
 
 
 def _is_foreign(header: Header) -> bool:

@@ -7,7 +7,9 @@ each may mean, `agree` on one reading by the columns beside it, `believe` it or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -20,12 +22,13 @@ from triage.dialects import Match, Options
 from triage.dialects.custom import column_units, frame_totals, host_rows, metric_tables, rows, target_size
 from triage.dialects.custom.agree import Columns, agree, pick
 from triage.dialects.custom.believe import Evidence, believe
-from triage.dialects.custom.place import place
+from triage.dialects.custom.place import enter_all_calls, place
 from triage.dialects.custom.say import by_name, say, worded
 from triage.dialects.tables import device_name, kernel_sums, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
 
+_WORK_RE = re.compile(r"\b(?:kernel(?: name)?|op|operator|operation)\Z")
 SAME_RATIO = 0.01  # between rounded percentages and their times
 NAME = "generic"
 TITLE = "Custom table, one row per workload"
@@ -46,10 +49,13 @@ def recognise(source: Source) -> Match | None:
         return None
     line, headers = wide_table.header(source)
     known = [metric for h in headers if (metric := by_name(h).metric)]
-    named = bool({"name", "path"} & rows.roles(source, line, headers).keys())
+    roles = rows.roles(source, line, headers)
+    named = bool({"name", "path"} & roles.keys())
     if named and len(known) < 2:  # words alone say less than names: a tool's table has some of them too
+        with suppress(BadCapture):  # two units of one column, which reading says
+            headers, _ = column_units.with_units(source, line, headers)
         by_words = [h.reading.metric for h in pick([worded(i, h) for i, h in enumerate(headers)]) if h.reading.metric]
-        known = by_words if len(by_words) >= 2 else known
+        known = by_words if len(by_words) >= (1 if _is_of_kernels(headers, roles) else 2) else known
     measured = any(schema.get(metric).unit != "count" for metric in known)
     if (named and measured) or len(known) >= 2:
         # low: a tool's own export has aliases among its headers too, and its own reader knows more
@@ -82,11 +88,17 @@ def read(source: Source, options: Options) -> Table:
     target_size.enter(table, headers, wide.numbers)
     _say_missing(table, wide.numbers.get(_share_column(headers)))
     table.collect, asked_for = metric_tables.asking(headers, columns.used)
-    if "name" in roles and schema.normal(headers[roles["name"]]) in ("kernel", "kernel name"):
+    if _is_of_kernels(headers, roles):
+        enter_all_calls(table, evidence)
         table.tells["work"] = "compute"
     if not metric_tables.tool_of(headers):
         table.collectable = frozenset((*columns.used, *asked_for(schema.all_metrics())))
     return table
+
+
+def _is_of_kernels(headers: Sequence[str], roles: Mapping[str, int]) -> bool:
+    """True for a table that calls its rows kernels or operators."""
+    return "name" in roles and bool(_WORK_RE.search(schema.normal(headers[roles["name"]])))
 
 
 def _without_columns(source: Source, line: int, wide: Wide, roles: dict[str, int]) -> Table:

@@ -69,6 +69,17 @@ def _enter_highest(table: Table, metric: str, stages: Sequence[Header], numbers:
     )
 
 
+def enter_all_calls(table: Table, evidence: Evidence) -> None:
+    """Turn the average time of a call into that of all: tables of kernels list what a run takes."""
+    time, calls = (evidence.columns.used.get(metric) for metric in ("gpu.time", "frame.calls"))
+    if time is None or calls is None or not agree.is_average(time):
+        return
+    raw = table.raw[time.text] = table.columns["gpu.time"]
+    table.raw[calls.text] = count = table.columns["frame.calls"]
+    made = f"{time.text} * {calls.text}"
+    table.columns["gpu.time"] = Column(raw.values * count.values, raw.header, unit=raw.unit, formula=made, inputs=(time.text, calls.text))  # fmt: skip
+
+
 def _unread(headers: Sequence[str]) -> list[Quality]:
     """A remark on the columns that were not read, and what to do about it."""
     if not headers:

@@ -101,7 +101,7 @@ def _header(
     place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str], beside: Collection[str]
 ) -> Header:
     """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere. beside: all headers."""
-    if to := mapped.get(schema.normal(text)):
+    if to := mapped.get(schema.normal(text)) or mapped.get(schema.normal(wide_table.split_unit(text)[0])):
         metric, unit = schema.target(to)
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
@@ -346,6 +346,8 @@ def _fits(metric: str, unit: str, header: str) -> bool:
         return known.unit == "ratio"
     if known.unit == "ratio" and _COUNT_RE.search(CAMEL_RE.sub(" ", header)):
         return False  # `Tex count` counts textures
+    if metric == "gpu.time" and _RATE_RE.search(spaced(header)):
+        return False  # `GPU share` is part of a time
     if known.additive and _PER_RE.search(header):
         return False  # `Fragment invocations per pixel` counts layers
     if not unit and known.unit.startswith("byte"):  # reads, writes: of what, and in which size?

@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import text_rows
 from triage.ground.errors import NotTriageable
 
@@ -82,6 +82,4 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["gpu_dura"], "pixels.passed": ["pixels"]}
 
 
-def collect(metrics: list[str]) -> str:
-    """apitrace has no unit counters in this output; the tools that do."""
-    return "apitrace prints times only: record the frame with RenderDoc and capture its performance counters"
+collect = always("apitrace prints times only: record the frame with RenderDoc and capture its performance counters")

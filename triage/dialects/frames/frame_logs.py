@@ -10,6 +10,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Quality, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
+from triage.dialects import always
 from triage.dialects.frames import pacing
 from triage.dialects.tables import text_rows
 from triage.ground.errors import BadCapture, NotTriageable
@@ -93,11 +94,9 @@ def _sampling(table: Table, moments: Floats | None) -> float:
     return step if step > SAMPLED * frame else 0.0
 
 
-def collect(metrics: list[str]) -> str:
-    """Frame times have no counters of GPU units; the tools that do."""
-    return f"frame times have no counters of GPU units: {_CAPTURE_IT}"
+collect = always(f"frame times have no counters of GPU units: {_CAPTURE_IT}")
 
 
 def no_counters(tool: str) -> Callable[[list[str]], str]:
     """`collect` of a tool that times the GPU and counts nothing on it: the tools that do."""
-    return lambda _metrics: f"{tool} has no counters of GPU units: {_INSTEAD}"
+    return always(f"{tool} has no counters of GPU units: {_INSTEAD}")

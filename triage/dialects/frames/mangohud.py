@@ -41,7 +41,7 @@ def _layout(source: Source) -> tuple[int, list[str], str]:
     for number, line in enumerate(source.head_lines[:8], 1):
         row = [c.strip().strip("'") for c in cells(line, ",")]
         plain = [c.lower() for c in row]
-        if plain[:2] == ["fps", "frametime"]:
+        if plain[:2] == ["fps", "frametime"] or {"fps", "frametime", "cpu_load", "gpu_load"} <= {*plain}:
             return number, plain, gpu
         if system and len(row) >= len(_SYSTEM):
             gpu, system = (row[system.index("gpu")] if len(row) > system.index("gpu") else ""), []

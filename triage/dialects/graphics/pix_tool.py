@@ -7,7 +7,7 @@ import re
 from triage.capture.capture import Table
 from triage.capture.redundancy import References
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.graphics import markers, pix
 from triage.ground.errors import NotTriageable
 
@@ -63,6 +63,4 @@ def names() -> dict[str, list[str]]:
     }
 
 
-def collect(metrics: list[str]) -> str:
-    """The pixtool command that exports all counters of the replaying GPU."""
-    return "pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*"
+collect = always("pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*")

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from triage.capture.capture import Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground import units
@@ -73,7 +73,9 @@ def read(source: Source, options: Options) -> Table:
         table.remark("contradiction", text, doubt=True)
     table.unmapped = ["Time (%)", "Average (ns)", "Min (ns)", "Max (ns)"]
     table.collectable = frozenset()
-    table.collect = _collect
+    table.collect = always(
+        "CLIntercept has no counters of GPU units: on Intel run vtune -collect gpu-hotspots, else the vendor's profiler"
+    )
     return table
 
 
@@ -99,9 +101,3 @@ def _parse(source: Source) -> list[_Device]:
 def names() -> dict[str, list[str]]:
     """Columns that are used."""
     return {"gpu.time": ["Time (ns)"], "frame.calls": ["Calls"]}
-
-
-def _collect(_metrics: list[str]) -> str:
-    return (
-        "CLIntercept has no counters of GPU units: on Intel run vtune -collect gpu-hotspots, else the vendor's profiler"
-    )

@@ -10,7 +10,7 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Ticks
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
@@ -108,6 +108,6 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["time_us"], "gpu.active": ["idle_us"], "draw.count": ["count"]}
 
 
-def collect(metrics: list[str]) -> str:
-    """INTEL_MEASURE has no unit counters; the tools that do."""
-    return "INTEL_MEASURE has no counters: capture the frame with RenderDoc or PIX, whose Intel counters triage reads"
+collect = always(
+    "INTEL_MEASURE has no counters: capture the frame with RenderDoc or PIX, whose Intel counters triage reads"
+)

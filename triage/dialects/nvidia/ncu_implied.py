@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage import schema
 from triage.capture.capture import Column, Table
@@ -70,14 +71,7 @@ def issue_denominator(table: Table) -> None:
         over_elapsed = (a > 1.3 * e) & (np.abs(column.values - e) < 0.15 * e + 0.005) & (a > 0.05)
     if not over_elapsed.any():
         return
-    moved = Column(
-        np.where(over_elapsed, column.values, np.nan),
-        column.header,
-        column.column,
-        column.unit,
-        column.factor,
-        lines=column.lines,
-    )
+    moved = replace(column, values=np.where(over_elapsed, column.values, np.nan))
     table.columns.setdefault("sm.issue_per_elapsed", moved)
     column.values = np.where(over_elapsed, np.nan, column.values)
     table.notes.append("Issue Slots Busy agrees with the IPC over elapsed cycles, so it was read as such")

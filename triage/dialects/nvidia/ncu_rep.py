@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
@@ -24,11 +26,7 @@ instruction. A CSV is smaller, can be read in a spreadsheet, and shows to whom y
 holds the machine's name, paths, the compiled kernels and, with `--import-source`, their source."""
 
 names = ncu_names.names
-
-
-def collect(metrics: list[str]) -> str:
-    """A complete command that collects the canonical metrics into a report."""
-    return ncu_names.collect(metrics, "-o report")
+collect = partial(ncu_names.collect, output="-o report")
 
 
 def recognise(source: Source) -> Match | None:

@@ -30,7 +30,7 @@ Prefer `ncu --set full --csv --page raw --print-units base --log-file kernels.cs
 # Context 1, Stream 7, Device 0, CC 8.6`; summaries have Device and Invocations instead of Context
 _LAUNCH = re.compile(
     r"^\s{0,4}(?P<name>\S.*?)(?:,\s\d{4}-\w{3}-\d{2} [\d:]+|\s(?P<grid>\([\d, ]+\))x(?P<block>\([\d, ]+\)))?"
-    r",\s(?:Context \d+, Stream \d+|Device \d+)(?:, Device \d+)?(?:, CC (?P<cc>\d+\.\d+))?(?:, Invocations (?P<calls>[\d.,]+))?\s*$"
+    r"(?(grid)(?:,\s(?:Context \d+, Stream \d+|Device \d+))?|,\s(?:Context \d+, Stream \d+|Device \d+))(?:, Device \d+)?(?:, CC (?P<cc>\d+\.\d+))?(?:, Invocations (?P<calls>[\d.,]+))?\s*$"
 )
 # a paste may have lost the indentation, and the line of the launch
 _SECTION = re.compile(r"^\s*Section: (.+?)\s*$")
@@ -92,8 +92,9 @@ def read(source: Source, options: Options) -> Table:
         message = chatter(source)
         if message:
             raise NotTriageable(f"{source.path}: no kernels recorded (ncu: {message})", "fix that, and profile again")
+        what = "table without kernel names" if "Metric Value" in source.head_text else "output without results"
         raise NotTriageable(
-            f"{source.path}: ncu output without results",
+            f"{source.path}: ncu {what}",
             "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
         )
     # the same records as of a details page, so the same builder; texts repeat, so categories

@@ -74,14 +74,7 @@ def read(source: Source, options: Options) -> Table:
     table.names = _without_correlation(table)
     duration = low.index("duration")
     table.columns["gpu.time"] = _time(source, found, wide, duration)
-    for metric, axes in _SHAPES.items():
-        where = [low.index(a) for a in axes if a in low]
-        if len(where) == 3:
-            heads = tuple(found.headers[c] for c in where)
-            for c in where:
-                table.raw[found.headers[c]] = wide.column(c)
-            values = wide.numbers[where[0]] * wide.numbers[where[1]] * wide.numbers[where[2]]
-            table.columns[metric] = Column(values, "", formula=" x ".join(heads), inputs=heads)
+    extents.multiply(table, wide, found.headers, {m: [low.index(a) for a in x if a in low] for m, x in _SHAPES.items()})
     for header, metric in _PLAIN.items():
         if header in low:
             c = low.index(header)
@@ -91,7 +84,7 @@ def read(source: Source, options: Options) -> Table:
             factor = _binary(unit) if unit else 1.0
             table.columns[metric] = wide.column(c, unit, factor)
     # copies and fills stand among the launches as `[CUDA memcpy HtoD]`, without a grid
-    table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
+    table.kinds = trace_span.kinds(table.names)
     if "start" in low:
         began = table.raw[found.headers[low.index("start")]] = _time(source, found, wide, low.index("start"))
         table.frame_ns = trace_span.span(began.values, table.columns["gpu.time"].values)
@@ -127,7 +120,7 @@ def _of_text(source: Source, found: nvprof.TableLocation) -> Table:
             values = np.array([_size(t) for t in texts[header]])
             table.columns[metric] = Column(values, header, 1)
     table.quality += odd.remarks()
-    table.kinds = np.array(["copy" if str(n).startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
+    table.kinds = trace_span.kinds(table.names)
     table.device = next((t for t in texts.get("Device", []) if t.strip("-")), "")
     used = {"Start", "Duration", "Name", "Device", *_TEXT_SIZES, *_TEXT_PLAIN}
     table.unmapped = [h for h in head if h not in used]

@@ -6,7 +6,7 @@ import re
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums, whole_json
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground.errors import NotTriageable
@@ -77,9 +77,9 @@ def _note(count: int) -> str:
     return f"layers of TensorRT: mean times of {plural(count, 'inference')}; a layer may be several kernels"
 
 
-def collect(_metrics: list[str]) -> str:
-    """The profile has no kernels: the run that lists them."""
-    return "a layer is no kernel: record them with nsys profile -t cuda,nvtx -o report trtexec --loadEngine=model.plan"
+collect = always(
+    "a layer is no kernel: record them with nsys profile -t cuda,nvtx -o report trtexec --loadEngine=model.plan"
+)
 
 
 def names() -> dict[str, list[str]]:

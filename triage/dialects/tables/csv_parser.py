@@ -34,13 +34,7 @@ _WORDS = units.MISSING | {m.upper() for m in units.MISSING} | {"N/A", "NA", "Non
 MISSING = sorted(_WORDS)  # without nan: that is remarked
 T = TypeVar("T")
 S = TypeVar("S")
-Error = (
-    csv.Error,
-    UnicodeError,
-    ValueError,  # and the errors of pandas' parser, which are kinds of it
-    OverflowError,
-    IndexError,
-)
+Error = (csv.Error, UnicodeError, ValueError, OverflowError, IndexError)  # pandas' own are kinds of ValueError
 
 
 @cache

@@ -6,17 +6,18 @@ A cell is a shape as a whole or none at all: digits picked out of damage would b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from triage.capture.arrays import Floats
+from triage.capture.capture import Column, Table
 from triage.capture.unused_cells import Odd
+from triage.dialects.tables.wide_table import Wide
 from triage.ground import units
 
-_SIZE = re.compile(
-    r"\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f]\d{3}){1,4}"
-)  # in groups of thousands or not; a blank is no mark of a group
+# in groups of thousands or not; a blank is no mark of a group
+_SIZE = re.compile(r"\d{1,15}|\d{1,3}(?:[.,\u00a0\u202f]\d{3}){1,4}")
 # separators of axes, the surest first
 _BETWEEN = (re.compile(r"\s*[x\u00d7*]\s*"), re.compile(r"\s*;\s*"), re.compile(r",\s+"))
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
@@ -58,6 +59,24 @@ def read(
     return [known[w] for w in words]
 
 
+def volume(axes: Sequence[Column], by: str = " * ") -> Column:
+    """The product of the sizes along several axes, a column each; NaN where one is 0."""
+    product, headers = np.prod([c.values for c in axes], axis=0), tuple(c.header for c in axes)
+    return Column(np.where(product > 0, product, np.nan), "", formula=by.join(headers), inputs=headers)
+
+
 def totals(found: Iterable[list[float]]) -> Floats:
     """The product of each row's axes, NaN without any."""
     return np.array([float(np.prod(f)) if f else np.nan for f in found])
+
+
+def multiply(table: Table, wide: Wide, headers: Sequence[str], shapes: Mapping[str, Sequence[int]]) -> None:
+    """Sizes whose three axes are columns of their own. shapes: metric -> positions of its axes; fewer give none."""
+    for metric, where in shapes.items():
+        if len(where) == 3:
+            heads = tuple(headers[c] for c in where)
+            table.raw |= {headers[c]: wide.column(c) for c in where}
+            values = np.prod([wide.numbers[c] for c in where], axis=0)
+            table.columns[metric] = Column(
+                np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
+            )

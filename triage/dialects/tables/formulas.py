@@ -1,7 +1,7 @@
 """Arithmetic over named columns, written once as text: the text is what a report shows as provenance.
 
 Names are counters as exported (`TCC_HIT_sum`), canonical ids (`gpu.time`) or `file.counter`. Operators: + - * /, numbers,
-brackets and max(...). A quotient by zero is missing, never infinite.
+brackets, max(...), min(...) and ceil(...). A quotient by zero is missing, never infinite.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def names(formula: str) -> tuple[str, ...]:
     def walk(node: ast.AST) -> None:
         if isinstance(node, (ast.Name, ast.Attribute)):
             found.setdefault(_dotted(node))
-        elif isinstance(node, ast.Call):  # max is no input
+        elif isinstance(node, ast.Call):  # what is called is no input
             for argument in node.args:
                 walk(argument)
         else:
@@ -62,12 +62,13 @@ def evaluate(formula: str, values: Callable[[str], Values]) -> Floats:
         if isinstance(node, (ast.Name, ast.Attribute)):
             return values(_dotted(node))
         if isinstance(node, ast.Call):
-            parts = [walk(a) for a in node.args]
-            out = parts[0]
+            parts, called = [walk(a) for a in node.args], _dotted(node.func)
+            out = np.ceil(parts[0]) if called == "ceil" else parts[0]
+            scalar, fold = (np.minimum, np.fmin) if called == "min" else (np.maximum, np.fmax)
             for part in parts[1:]:
                 # a missing part does not hide the others, but a constant floor must not turn missing into a number
                 floor = np.isscalar(out) or np.isscalar(part)
-                out = np.maximum(out, part) if floor else np.fmax(out, part)
+                out = scalar(out, part) if floor else fold(out, part)
             return out
         assert isinstance(node, ast.BinOp), ast.dump(node)
         return _OPS[type(node.op)](walk(node.left), walk(node.right))

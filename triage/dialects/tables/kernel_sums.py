@@ -20,8 +20,6 @@ _COPY_RE = re.compile(
     r"\[?(?:CUDA )?mem(?:cpy|set)\b|\[(?:Host|Device)To(?:Host|Device)Copy\b|i?(?:cl|ze\w*)(?:Enqueue|Append)\w*(?:Buffer|Image|Memory|SVM|USM|Mem)\w*",
     re.IGNORECASE,
 )
-
-
 ROUNDING = 0.05  # of a printed percentage
 
 
@@ -42,10 +40,12 @@ def table(dialect: str, source: Source, kernels: Sequence[Kernel], time: str, ca
     if any(k.path for k in kernels):
         made.paths = np.array([SEP.join(k.path) for k in kernels], dtype=object)
     made.kinds = np.array(["copy" if _COPY_RE.match(k.name) else "compute" for k in kernels], dtype=object)
-    glued = _units_of(kernels)
-    spec = [("gpu.time", time, glued or unit), ("frame.calls" if calls else "", calls, "")]
-    # times in several units are written in the one of the column
-    text_rows.enter(made, spec, [[k.time if not glued else _plain(k.time, glued), k.calls] for k in kernels])
+    glued = [_parsed(k.time) for k in kernels]
+    ns = {u: units.factor(u, "ns") for _, u in glued if u}
+    common = min(ns, key=ns.__getitem__, default="")  # times in several units are written in the finest of them
+    shown = [f"{v * ns[u] / ns[common]:.12g}" if u else k.time for k, (v, u) in zip(kernels, glued, strict=True)]
+    spec = [("gpu.time", time, common or unit), ("frame.calls" if calls else "", calls, "")]
+    text_rows.enter(made, spec, [[text, k.calls] for text, k in zip(shown, kernels, strict=True)])
     keep_cut_apart(made)
     printed = {k.line: [k.time, k.calls] for k in kernels}
     source.find = lambda wanted: {n: printed[n] for n in wanted if n in printed}
@@ -70,20 +70,10 @@ def say_missing(table: Table, shares: Floats) -> None:
         )
 
 
-def _units_of(kernels: Sequence[Kernel]) -> str:
-    """The unit that times carry, the finest of several; "" where they carry none."""
-    seen = {m[1] for k in kernels if (m := re.fullmatch(r"[\d.]+ ?([a-z]+)", k.time))}
-    return next((u for u in ("ns", "us", "ms", "s") if u in seen), "")
-
-
-def _plain(text: str, unit: str) -> str:
-    """`1.5ms` as `1500` for unit us."""
+def _parsed(text: str) -> tuple[float, str]:
+    """Value and unit of `1.5ms`; no unit where it carries none of time."""
     try:
-        value, glued = units.parse_glued(text)
-        return (
-            text
-            if value is None or not glued
-            else f"{value * units.factor(glued, 'ns') / units.factor(unit, 'ns'):.12g}"
-        )
+        value, unit = units.parse_glued(text)
+        return (value or 0.0), unit if units.factor(unit, "ns") else ""
     except (ValueError, UnknownUnit):
-        return text
+        return 0.0, ""

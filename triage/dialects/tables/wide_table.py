@@ -30,7 +30,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects.tables import csv_parser, first_row, number_cells, plain_table
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
-from triage.schema import normal
+from triage.schema import by_alias, normal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ def number_style(source: Source, lines: Sequence[str], columns: Sequence[int], w
         return "us"
     texts = []  # of mapped columns only: a kernel's name may look like any number
     for row in csv.reader(lines[:2000], delimiter=source.delimiter, skipinitialspace=source.skip_space):
-        texts += [row[c] for c in columns if c < len(row)]
+        texts += [cell for c, cell in enumerate(row) if c in columns or cell.rstrip().endswith("%")]
     return units.style(texts, f"{source.path}: ")
 
 
@@ -267,7 +267,8 @@ def _numbers(
     for c, values in raw.items():
         title = headers[c] if c < len(headers) else ""
         unit = stated_unit(title) or printed.get(c, "")
-        out[c] = number_cells.floats(values, style, title, unit, line, odd, grouped)
+        whole = grouped or by_alias().get(normal(title)) == "frame.calls"  # which have no fractions
+        out[c] = number_cells.floats(values, style, title, unit, line, odd, whole)
     return out
 
 

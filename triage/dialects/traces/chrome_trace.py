@@ -12,6 +12,7 @@ from triage.capture.source import Source
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Operations, Trace
 from triage.devices import of_size
 from triage.dialects import Match, Options
+from triage.dialects.tables import extents
 from triage.dialects.traces import (
     chrome_refusals,
     kineto,
@@ -226,11 +227,9 @@ def _columns(
     table.columns["gpu.time"] = Column(lasted * 1000, "dur", 1, "us", 1000.0)
     for metric, parts in _PRODUCTS.items():
         if all(p in shapes for p in parts):
-            table.raw.update({p: Column(shapes[p], p, cells.index(p) + 1) for p in parts})
-            product = shapes[parts[0]] * shapes[parts[1]] * shapes[parts[2]]
-            table.columns[metric] = Column(
-                np.where(product > 0, product, np.nan), "", formula=" * ".join(parts), inputs=parts
-            )
+            axes = [Column(shapes[p], p, cells.index(p) + 1) for p in parts]
+            table.raw |= dict(zip(parts, axes, strict=True))
+            table.columns[metric] = extents.volume(axes)
     if (registers := "registers per thread") in shapes:
         values = np.where(shapes[registers] > 0, shapes[registers], np.nan)
         table.columns["launch.registers"] = Column(values, registers, cells.index(registers) + 1)

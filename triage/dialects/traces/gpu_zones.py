@@ -10,7 +10,7 @@ import numpy as np
 from triage.capture import queue_lanes
 from triage.capture.capture import Quality, Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import text_rows, zones
 from triage.dialects.traces.json_rows import JsonRows, Row
 from triage.ground.errors import BadCapture, NotTriageable
@@ -192,8 +192,6 @@ def names() -> dict[str, list[str]]:
     return {"gpu.time": ["dur"]}
 
 
-def collect(metrics: list[str]) -> str:
-    """Trace events have no unit counters; the tools that do."""
-    return (
-        "trace events have no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
-    )
+collect = always(
+    "trace events have no counters of GPU units: capture the frame with Nsight Graphics GPU Trace, PIX or RenderDoc"
+)

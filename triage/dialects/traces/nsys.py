@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -20,44 +23,16 @@ from triage.ground import units
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 from triage.schema import normal
 
-# report -> (columns it must have, columns it must not have), by bare header without unit; the first that fits.
-# Some differ in their last columns only: nvtx_sum has Style and Range where cuda_gpu_kern_sum has Name.
-REPORTS: dict[str, tuple[set[str], set[str]]] = {
-    "cuda_gpu_trace": ({"start", "duration", "grdx", "blkx", "name"}, set()),
-    "nvtx_gpu_proj_sum": ({"range", "total proj time"}, set()),
-    "nvtx_kern_sum": ({"nvtx range", "kernel name", "total time"}, set()),
-    "nvtx_gpu_proj_trace": ({"projected start", "projected duration"}, set()),
-    "cuda_kern_exec_sum": ({"qcount", "kernel name"}, set()),
-    "cuda_kern_exec_trace": ({"queue dur", "kernel name"}, set()),
-    "cuda_gpu_sum": ({"total time", "instances", "category", "operation"}, set()),
-    "nvtx_sum": ({"total time", "range"}, {"total proj time"}),
-    "nvtx_pushpop_trace": ({"start", "duration", "name", "pid", "tid"}, {"grdx", "result"}),
-    "cuda_api_trace": ({"start", "duration", "name", "result", "pid"}, {"grdx"}),
-    "cuda_gpu_mem_time_sum": ({"total time", "operation"}, {"category", "num calls"}),
-    "cuda_gpu_mem_size_sum": ({"total", "operation"}, {"total time"}),
-    "cuda_api_sum": ({"total time", "num calls", "name"}, set()),
-    "cuda_gpu_kern_sum": ({"total time", "instances", "name"}, {"range", "operation", "num calls"}),
-}
+REPORTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("nsys_reports.toml").read_text("utf-8"))
 _API = "cuda_api_sum"
 _NVTX = "nvtx_sum"
 # what nsys writes above a report: its script, or its title with its name in brackets
 _TITLE = re.compile(r"reports/(\w+?)\.py\b|^ *\*\* .*\((\w+)\):\s*$")
 _OF_THE_SYSTEM = re.compile(
-    r"(?:^|[,;\t|\"] *)(?:pthread_|sem_|poll\b|epoll_|ioctl\b|futex\b|select\b|mmap\b|read\b|fopen\b|sleep\b)"
+    r"(?:^|[,;\t|\"] *|\s{2})(?:pthread_|sem_|poll\b|epoll_|ioctl\b|futex\b|select\b|mmap\b|read\b|fopen\b|sleep\b)"
 )
 _OSRT = "osrt_sum"
 TITLE_LINES = 4  # between a report's title and its header, blank ones and the dashes among them
-_WHAT = {
-    "nvtx_sum": "NVTX ranges timed on the CPU",
-    "nvtx_pushpop_trace": "NVTX ranges timed on the CPU",
-    "cuda_gpu_mem_time_sum": "copies between memories",
-    "cuda_gpu_mem_size_sum": "sizes of copies between memories",
-    _API: "calls of an API, timed on the CPU",
-    _OSRT: "calls of the operating system, timed on the CPU",
-    "cuda_kern_exec_sum": "launch and queue times",
-    "cuda_kern_exec_trace": "launch and queue times",
-    "nvtx_gpu_proj_trace": "single NVTX ranges",
-}
 # what nsys itself says between two reports in one output
 _SAY = re.compile(r"\s*(?:Processing|Generating|Exporting|Executing|Collecting|NOTICE|SKIPPED|WARNING|\*\*)")
 
@@ -88,7 +63,8 @@ def unit_of(header: str) -> str:
 
 def _report(headers: Sequence[str]) -> str:
     have = {bare(h) for h in headers}
-    return next((r for r, (must, never) in REPORTS.items() if must <= have and not never & have), "")
+    have |= {"operation"} if "operations" in have else set()  # whose names older versions call no operations
+    return next((r for r, c in REPORTS.items() if have >= {*c["must"]} and have.isdisjoint(c.get("never", ()))), "")
 
 
 def _titled(lines: Sequence[str], at: int) -> str:
@@ -138,7 +114,7 @@ def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]
     """The chosen columns of a report; raises BadCapture when it has no rows."""
     if found.layout == "csv":
         source.delimiter = delimiter(source.head_lines[found.line - 1])
-        style = wide_table.number_style(source, source.head_lines[found.line :], numeric)
+        style = wide_table.number_style(source, source.head_lines, numeric)  # of all its reports
         end = _csv_end(source, found)
         return wide_table.read(source, found.line, found.headers, numeric, text, style=style, end_line=end)
     rows, lines = _text_rows(source, found)
@@ -146,7 +122,7 @@ def read(source: Source, found: ReportTable, numeric: list[int], text: list[int]
         raise BadCapture(f"{source.path}: header without rows", "nothing ran on the GPU during profiling")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
     # a doubtful number is read as the tool prints it: nothing here has a delimiter that could decide
-    style = units.style([r[c] for r in rows for c in numeric], f"{source.path}: ", "us")
+    style = units.style([c for r in rows for c in r if c[:1].isdigit()], f"{source.path}: ", "us")
     odd = Odd()
     numbers = {
         c: np.array(
@@ -173,29 +149,23 @@ def _text_rows(source: Source, found: ReportTable) -> tuple[list[list[str]], lis
     """Cells and lines of a report laid out for people."""
     rows: list[list[str]] = []
     lines: list[int] = []
+    box, last = found.layout == "box", found.spans[-1][0]
     for number, line in enumerate(source.lines(), 1):
-        if number <= found.line:
+        # dashes follow the header, rules of a box may stand between rows
+        rule = line.lstrip().startswith("+") if box else number == found.line + 1
+        if number <= found.line or rule or number in source.aside:
             continue
-        if found.layout == "box":
-            if line.lstrip().startswith("+"):  # a rule of the box
-                pass
-            elif not line.lstrip().startswith("|"):
-                break
-            else:
-                # names may hold bars: the last cell takes the rest
-                parts = line.strip().strip("|").split("|", len(found.headers) - 1)
-                rows.append([c.strip() for c in parts] + [""] * (len(found.headers) - len(parts)))
-                lines.append(number)
-            continue
-        if number == found.line + 1:  # the dashes
-            continue
-        if number in source.aside:
-            continue
-        if not line.strip() or _SAY.match(line):
+        if not line.strip() or _SAY.match(line) or (box and not line.lstrip().startswith("|")):
             break
-        row = [line[a:b].strip() for a, b in found.spans]
+        if box:  # names may hold bars: the last cell takes the rest
+            row = [c.strip() for c in line.strip().strip("|").split("|", len(found.headers) - 1)]
+            row += [""] * (len(found.headers) - len(row))
+        else:
+            row = [line[a:b].strip() for a, b in found.spans]
+            if line[last - 1 : last].strip():  # a quote may have shifted the row
+                row[-1] = line[line.rfind(" ", 0, last) + 1 :].strip()
         # a row begins with its share of the time or with nothing; a long name goes on below as text
-        if re.match(r"[\d.,%]+$", row[0]) or not row[0]:
+        if box or re.match(r"[.,]?\d[\d.,%]*$", row[0]) or not row[0]:
             rows.append(row)
             lines.append(number)
     return rows, lines
@@ -214,7 +184,7 @@ def time(source: Source, grid: Wide, found: ReportTable, c: int) -> Column:
 
 def refuse(source: Source, found: list[ReportTable]) -> NotTriageable:
     """Why none of the reports found can be triaged, and which one can."""
-    seen = ", ".join(dict.fromkeys(f"{f.report} ({_WHAT.get(f.report, _WHAT[_API])})" for f in found))
+    seen = ", ".join(dict.fromkeys(f"{f.report} ({REPORTS.get(f.report, REPORTS[_API])['what']})" for f in found))
     export = "export: nsys stats --report cuda_gpu_trace --format csv --output . report.nsys-rep"
     if re.search(r"SKIPPED: .*does not contain CUDA (?:kernel|trace) data", source.head_text):
         export = f"its report holds no CUDA work: {_RECORD}"
@@ -234,6 +204,4 @@ These exports carry times and launch shapes, no counters: triage finds launch-bo
 them and lists the counters to collect with Nsight Compute next."""
 
 
-def collect(metrics: list[str]) -> str:
-    """Nsight Systems has no counters: the Nsight Compute command that collects the metrics."""
-    return ncu_names.collect(metrics)
+collect = ncu_names.collect  # Nsight Systems has no counters

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from triage.capture.arrays import Names
 from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.tables import extents, kernel_sums
-from triage.dialects.traces import nsys
+from triage.dialects.traces import nsys, nsys_trace
 from triage.ground.errors import BadCapture
 from triage.ground.units import show
 
@@ -25,25 +24,21 @@ _COPIES, _CALLS = "cuda_gpu_mem_time_sum", "cuda_api_sum"
 MUCH = 1.5  # heuristic: what takes that much longer than the kernels is said first
 _TRACE = "cuda_gpu_trace"  # read by nsys_trace
 _TIMES = {
-    "gpu.time": ("total time", "total proj time"),
-    "gpu.time_median": ("med", "median", "proj med"),
-    "gpu.time_min": ("min", "minimum", "proj min"),
-    "gpu.time_max": ("max", "maximum", "proj max"),
-    "gpu.time_stddev": ("stddev", "proj stddev"),
+    "gpu.time": ("Total Time", "Total Proj Time"),
+    "gpu.time_median": ("Med", "Median", "Proj Med"),
+    "gpu.time_min": ("Min", "Minimum", "Proj Min"),
+    "gpu.time_max": ("Max", "Maximum", "Proj Max"),
+    "gpu.time_stddev": ("StdDev", "Proj StdDev"),
 }
 _NAMES = ("kernel name", "name", "operation", "range")
+_TOTAL, _COUNT = ("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances")
+_SHORTEST, _LONGEST, _MEAN = ("min", "minimum", "projmin"), ("max", "maximum", "projmax"), ("avg", "average", "projavg")
 REDUNDANT = (
-    Product(("totaltime", "totalprojtime"), ("instances", "kerninst", "rangeinstances"), ("avg", "average", "projavg")),
-    Shares(("time%",), ("totaltime", "totalprojtime")),
-    Ordered((("min", "minimum", "projmin"), ("avg", "average", "projavg"), ("max", "maximum", "projmax"))),
-    Ordered((("min", "minimum", "projmin"), ("med", "median", "projmed"), ("max", "maximum", "projmax"))),
-    Extremes(
-        ("totaltime", "totalprojtime"),
-        ("instances", "kerninst", "rangeinstances"),
-        ("min", "minimum", "projmin"),
-        ("max", "maximum", "projmax"),
-        ("stddev", "projstddev"),
-    ),
+    Product(_TOTAL, _COUNT, _MEAN),
+    Shares(("time%",), _TOTAL),
+    Ordered((_SHORTEST, _MEAN, _LONGEST)),
+    Ordered((_SHORTEST, ("med", "median", "projmed"), _LONGEST)),
+    Extremes(_TOTAL, _COUNT, _SHORTEST, _LONGEST, ("stddev", "projstddev")),
 )
 # one of them, or more in another unit of time (Nsight Systems User Guide, reports of nsys stats)
 DECIMALS = ("Time (%)", "Time(%)", "Avg (ns)", "Med (ns)", "StdDev (ns)", "Average", "Median", "StdDev")
@@ -54,11 +49,7 @@ collect = nsys.collect
 def names() -> dict[str, list[str]]:
     """canonical id -> header in the reports read here."""
     return {
-        "gpu.time": ["Total Time (ns)", "Total Proj Time (ns)"],
-        "gpu.time_median": ["Med (ns)"],
-        "gpu.time_min": ["Min (ns)"],
-        "gpu.time_max": ["Max (ns)"],
-        "gpu.time_stddev": ["StdDev (ns)"],
+        **{metric: [f"{name} (ns)" for name in accepted] for metric, accepted in _TIMES.items()},
         "frame.calls": ["Instances", "Kern Inst", "Range Instances"],
         "launch.grid_size": ["GridXYZ"],
         "launch.block_size": ["BlockXYZ"],
@@ -88,7 +79,7 @@ def read(source: Source, options: Options) -> Table:
     best = min(usable, key=lambda f: _READS.index(f.report))
     low = [nsys.bare(h) for h in best.headers]
     name = next(low.index(n) for n in _NAMES if n in low)
-    times = {m: low.index(n) for m, accepted in _TIMES.items() for n in reversed(accepted) if n in low}
+    times = {m: low.index(n.lower()) for m, some in _TIMES.items() for n in reversed(some) if n.lower() in low}
     calls = next((low.index(n) for n in ("instances", "kern inst", "range instances", "count") if n in low), -1)
     shapes = {
         m: low.index(n) for m, n in (("launch.grid_size", "gridxyz"), ("launch.block_size", "blockxyz")) if n in low
@@ -112,7 +103,8 @@ def read(source: Source, options: Options) -> Table:
     table.quality += odd.remarks()
     if "nvtx range" in low:
         table.paths = grid.texts[low.index("nvtx range")]
-    table.kinds = _kinds(table.names, best.report)
+    marked = best.report == "nvtx_gpu_proj_sum"
+    table.kinds = np.full(len(table), "marker", dtype=object) if marked else nsys_trace.kinds(table.names)
     used = {name, *times.values(), calls, *shapes.values(), *texts}
     table.unmapped = [h for i, h in enumerate(best.headers) if i not in used]
     table.notes.append(f"nsys stats report {best.report}: times without counters")
@@ -149,10 +141,3 @@ def _say_left_out(source: Source, table: Table, found: list[nsys.ReportTable]) -
             if more := longer(float(lasted.sum())):
                 text = f"the host's calls in the same file take {show(float(lasted.sum()), 'ns')}{more} ({grid.texts[name][first]} {show(float(lasted[first]), 'ns')} in {grid.numbers[count][first]:,.0f} calls): record a timeline, which shows what the GPU waits for"
                 table.remark("host-time", text)
-
-
-def _kinds(labels: Names, report: str) -> Names:
-    if report == "nvtx_gpu_proj_sum":
-        return np.full(len(labels), "marker", dtype=object)
-    copy = np.array([str(n).startswith(("[CUDA mem", "[CUDA Unified")) for n in labels], dtype=bool)
-    return np.where(copy, "copy", "compute").astype(object)

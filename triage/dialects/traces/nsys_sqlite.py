@@ -10,6 +10,7 @@ from triage.capture.source import Source
 from triage.capture.timeline.device_steps import device_steps
 from triage.capture.trace_nouns import COPY, KERNEL, SET, Step, Trace
 from triage.dialects import Match, Options
+from triage.dialects.tables import extents
 from triage.dialects.tables.database import Database, finder, is_database
 from triage.dialects.traces import marked_steps, next_command, nsys, nsys_ranges
 from triage.dialects.traces.nsys_database import META, Export
@@ -153,10 +154,9 @@ def _columns(table: Table, export: Export, device: Indices, sms: list[int | None
     shapes = export.shapes()
     for metric, parts in _PRODUCTS.items():
         if all(p in shapes for p in parts):
-            table.raw.update({p: Column(shapes[p], p, at[p]) for p in parts})
-            product = shapes[parts[0]] * shapes[parts[1]] * shapes[parts[2]]
-            product = np.where(product > 0, product, np.nan)
-            table.columns[metric] = Column(product, "", formula=" * ".join(parts), inputs=parts)
+            axes = [Column(shapes[p], p, at[p]) for p in parts]
+            table.raw |= dict(zip(parts, axes, strict=True))
+            table.columns[metric] = extents.volume(axes)
     for metric, header in _PLAIN.items():
         if header in shapes:
             unit = "" if metric == "launch.registers" else "byte"

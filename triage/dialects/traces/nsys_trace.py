@@ -6,11 +6,10 @@ import re
 
 import numpy as np
 
-from triage.capture.arrays import Names
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.tables import trace_span
+from triage.dialects.tables import extents, trace_span
 from triage.dialects.tables.wide_table import Wide
 from triage.dialects.traces import listed_trace, nsys
 from triage.ground import units
@@ -63,16 +62,7 @@ def read(source: Source, options: Options) -> Table:
         grid.texts[low.index("device")] = np.array([plain[d] for d in named], dtype=object)
     table = grid.table(NAME, source, grid.texts[low.index("name")])
     table.columns["gpu.time"] = nsys.time(source, grid, found, low.index("duration"))
-    for metric, axes in _SHAPES.items():
-        where = [low.index(a) for a in axes if a in low]
-        if len(where) == 3:
-            for c in where:
-                table.raw[found.headers[c]] = grid.column(c)
-            values = grid.numbers[where[0]] * grid.numbers[where[1]] * grid.numbers[where[2]]
-            heads = tuple(found.headers[c] for c in where)
-            table.columns[metric] = Column(
-                np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
-            )
+    extents.multiply(table, grid, found.headers, {m: [low.index(a) for a in x if a in low] for m, x in _SHAPES.items()})
     # ignore registers and shared memory of copies: their cells hold other things
     launched = np.isfinite(table.columns["launch.grid_size"].values) if "launch.grid_size" in table.columns else None
     for metric, accepted in _PLAIN.items():
@@ -82,7 +72,7 @@ def read(source: Source, options: Options) -> Table:
             column = table.columns[metric] = grid.column(c, unit, factor)
             if launched is not None:
                 column.values = np.where(launched, column.values, np.nan)
-    table.kinds = kinds(table.names)
+    table.kinds = trace_span.kinds(table.names)
     _timeline(table, source, grid, found, low)
     if "device" in low:
         devices = list(dict.fromkeys(str(d) for d in grid.texts[low.index("device")] if d))
@@ -93,12 +83,6 @@ def read(source: Source, options: Options) -> Table:
             )
     table.notes.append("nsys stats report cuda_gpu_trace: times and launch shapes without counters")
     return table
-
-
-def kinds(labels: Names) -> Names:
-    """`copy` for memory operations, `compute` for kernels."""
-    known = {n: "copy" if str(n).startswith("[CUDA ") else "compute" for n in set(labels)}
-    return np.array([known[n] for n in labels], dtype=object)
 
 
 def _timeline(table: Table, source: Source, grid: Wide, found: nsys.ReportTable, low: list[str]) -> None:

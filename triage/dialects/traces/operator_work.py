@@ -7,38 +7,16 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-SIZES = {
-    "double": 8, "long": 8, "int64": 8, "float": 4, "int": 4, "int32": 4, "half": 2, "bfloat16": 2, "short": 2,
-    "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "byte": 1,
-}  # fmt: skip
 Known = tuple[float | None, float | None, int, int, int, int]
 Tensors = list[tuple[tuple[int, ...], str]]
-# (part of the name, position of `is_causal` or of the mask's type): the first that fits; PyTorch, native_functions.yaml
-_CAUSAL_AT = (
-    ("scaled_dot_product_flash_attention", 4), ("scaled_dot_product_efficient_attention", 6),
-    ("scaled_dot_product_cudnn_attention", 6), ("scaled_dot_product_fused_attention_override", 5),
-    ("scaled_dot_product_attention", 5), ("_flash_attention_forward", 8),
-    ("_efficient_attention_forward", 9), ("_cudnn_attention_forward", 10),
-)  # fmt: skip
-# (kind, part of the name): the first that fits
-_KINDS = (
-    ("attention", r"scaled_dot_product|flash_attn|flash_attention|efficient_attention|fmha|unified_attention|paged_attention"),
-    ("moe", r"fused_moe"),
-    ("matmul", r"::(?:addmm|mm|bmm|baddbmm|_scaled_mm|linear|matmul|_addmm_activation|einsum)(?:_|\b)|gemm"),
-    ("convolution", r"conv(?:olution|\d|_)|_conv"),
-    ("softmax", r"softmax"),
-    ("norm", r"norm"),
-    ("embedding", r"embedding|index_select|gather\b"),
-    ("optimizer", r"_foreach_|_fused_adam|_fused_sgd|Optimizer"),
-    ("copy", r"::(?:copy_|_to_copy|contiguous|clone|cat|stack|to|fill_|zero_)\b"),
-    ("collective", r"c10d|nccl|all_reduce|allreduce|all_gather|reduce_scatter"),
-    ("reduction", r"::(?:sum|mean|max|min|amax|amin|argmax|var|std|prod|cumsum|topk|sort)\b"),
-    ("elementwise", r"::(?:add|sub|mul|div|pow|sqrt|rsqrt|exp|log|neg|abs|sigmoid|tanh|relu|gelu|silu|clamp(?:_min)?|threshold_backward|where|cos|sin|masked_fill|hardtanh|addcmul|addcdiv|lerp|eq|ne|lt|gt|le|ge|bitwise_\w+|logical_\w+|reciprocal|dropout|native_dropout)_?\b"),
-)  # fmt: skip
-_KIND_RES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+_DATA = tomllib.loads(Path(__file__).resolve().with_suffix(".toml").read_text("utf-8"))
+SIZES: dict[str, int] = _DATA["sizes"]
+_KIND_RES = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _DATA["kinds"].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +38,7 @@ class Work:
 
 def work(name: str, arguments: dict[str, Any]) -> Work:
     """The work of an operator; arguments: `dims`, `types`, `strides` and `plain` as a trace lists them."""
-    kind = next((kind for kind, pattern in _KIND_RES if pattern.search(name)), "other")
+    kind = next((kind for kind, pattern in _KIND_RES.items() if pattern.search(name)), "other")
     tensors = _tensors(arguments)
     if not tensors:
         parts = _tensors(_listed(arguments)) if kind in ("copy", "collective") else []
@@ -183,7 +161,7 @@ def _attention(name: str, tensors: Tensors, plain: list[str]) -> Known | None:
 
 def _is_causal(name: str, plain: list[str]) -> bool:
     """Whether a call of attention lets each row see only the columns up to its own, by the argument that says so."""
-    at = next((i for part, i in _CAUSAL_AT if part in name), len(plain))
+    at = next((i for part, i in _DATA["causal_at"].items() if part in name), len(plain))
     return at < len(plain) and plain[at] in ("True", "1", "2")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground.errors import NotTriageable
@@ -43,7 +43,7 @@ def read(source: Source, options: Options) -> Table:
     table = kernel_sums.table(NAME, source, kernels, "time", "calls", kind["unit"])
     table.notes.append(f"{kind['what']}: times without counters")
     table.collectable = frozenset()
-    table.collect = _collect
+    table.collect = always("the text has no counters: profile its longest kernel with ncu, rocprof-compute or unitrace")
     return table
 
 
@@ -67,7 +67,3 @@ def _rows(source: Source, kind: Mapping[str, str]) -> Iterator[Kernel]:
 def names() -> dict[str, list[str]]:
     """Columns that are used."""
     return {"gpu.time": ["time"], "frame.calls": ["calls"]}
-
-
-def _collect(_metrics: list[str]) -> str:
-    return "the text has no counters: profile its longest kernel with ncu, rocprof-compute or unitrace"

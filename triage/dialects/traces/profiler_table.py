@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from triage.capture.capture import Table
 from triage.capture.source import Source
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground import units
@@ -40,6 +40,7 @@ _STEP_RE = re.compile(r"ProfilerStep|## |Optimizer\.(?:step|zero_grad)#")
 MIN_SHARE = 1.0  # percent of a row, printed with two decimals, from which the total is computed
 # heuristic: a step has two threads, forward and backward, and the host's waits for the GPU count as its time
 MIN_HOST = 3.0
+MIN_LISTED = 0.5  # of the operators' time, heuristic: kernels with less have no rows of their own, as before kineto
 SHOWN = 0.98  # of the stated total: below it, rows are missing
 
 
@@ -71,15 +72,21 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: PyTorch profiler table {what}",
             "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (XPU on Intel)",
         )
-    # an operator's time is that of its kernels, which have rows of their own since kineto
-    kernels = [(n, row) for n, row in rows if not re.search("[1-9]", row.get("CPU total", row.get("CPU total %", "")))]
-    kept = kernels or rows
+    # an operator's time is that of its kernels, which have rows of their own since kineto; ranges are named as on the host
+    hosted = {row["Name"] for _, row in printed.rows if _is_of_the_host(row)}
+    operators = [(n, row) for n, row in rows if _is_of_the_host(row)]
+    kernels = [(n, row) for n, row in rows if row["Name"] not in hosted]
+    listed, all_of_them = (sum(_ns(row[own]) for _, row in some) for some in (kernels, operators))
+    kernels = kernels if listed >= MIN_LISTED * all_of_them else []
+    kept = kernels or operators
     found = [Kernel(n, row["Name"], row[own], row.get(calls, "")) for n, row in kept]
     table = kernel_sums.table(NAME, source, found, own, calls, "us")
     left = len(rows) - len(kept)
     which = "kernels" if kernels else "operators"
     which += f"; {plural(left, 'operator')} left out, whose time is theirs" if left else ""
     table.notes.append(f"PyTorch profiler table: own GPU time of {which}")
+    if sum("Self CPU %" in line for line in source.head_lines) > 1:
+        table.notes.append("the first table of several in the text; give the others in files of their own")
     if by_share:
         table.notes.append(f"times are {own} % of the total that the table states: rounded to hundredths of a per cent")
     if any(is_cut(k.name) or k.name.endswith("..") for k in found):
@@ -87,9 +94,16 @@ def read(source: Source, options: Options) -> Table:
     _say_missing(table, source, kept[0][1], own)
     _say_host(table, source, printed)
     table.unmapped = [h for h in printed.rows[0][1] if h not in ("Name", own, calls)]
-    table.collect = _collect
+    table.collect = always(
+        f"the table has no counters: record the trace ({_TRACE}), then profile its longest kernel with ncu or rocprof-compute"
+    )
     table.collectable = frozenset()
     return table
+
+
+def _is_of_the_host(row: Mapping[str, str]) -> bool:
+    """True for a row with time on the CPU: an operator, a call or a range."""
+    return bool(re.search("[1-9]", row.get("CPU total", row.get("CPU total %", ""))))
 
 
 def _parse(source: Source) -> _Printed:
@@ -170,7 +184,3 @@ def _say_host(table: Table, source: Source, printed: _Printed) -> None:
 def names() -> Mapping[str, list[str]]:
     """Columns that are used."""
     return {"gpu.time": ["Self CUDA", "Self XPU"], "frame.calls": ["# of Calls"]}
-
-
-def _collect(_metrics: list[str]) -> str:
-    return f"the table has no counters: record the trace ({_TRACE}), then profile its longest kernel with ncu or rocprof-compute"

@@ -12,7 +12,7 @@ from triage import devices
 from triage.capture.capture import DEEPEST, Table
 from triage.capture.source import Source
 from triage.capture.trace_nouns import Operator
-from triage.dialects import Match, Options
+from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums, whole_json
 from triage.dialects.tables.kernel_sums import Kernel
 from triage.ground.errors import NotTriageable
@@ -77,7 +77,9 @@ def read(source: Source, options: Options) -> Table:
     if table.device:
         table.notes.append(f"GPU known by its SMs, bus width and memory clock: {table.device}")
     table.collectable = frozenset()
-    table.collect = _collect
+    table.collect = always(
+        "Proton has no counters of GPU units: profile the longest kernel with ncu --set full (AMD: rocprof-compute)"
+    )
     return table
 
 
@@ -146,7 +148,3 @@ def _product(arch: str, device: Json) -> str:
 def names() -> dict[str, list[str]]:
     """Metrics of a node that are used."""
     return {"gpu.time": ["time (ns)"], "frame.calls": ["count"]}
-
-
-def _collect(_metrics: list[str]) -> str:
-    return "Proton has no counters of GPU units: profile the longest kernel with ncu --set full (AMD: rocprof-compute)"

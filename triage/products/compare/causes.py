@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, over, percent
 from triage.products.compare.compare_result import Comparison
-from triage.products.compare.factors import chief
 from triage.products.compare.timeline_changes import BETWEEN, of_device
 from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
@@ -17,7 +15,6 @@ from triage.rendering.escape import short
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
 MIN_DEVICE_SHARE = 0.84  # of the change on all devices, from which on one device is named
-DEVICE_RE = re.compile(r"device [^ ]+: ")
 MIN_CHIEF_SHARE = 0.5  # share of the change from which on one workload is the cause that is named
 
 
@@ -60,27 +57,26 @@ def causes(doc: Comparison) -> list[Cause]:
     own += [(p["name"], (p["own_ns"][0], p["own_ns"][1])) for p in doc["pairs"]]
     talk = sum((a or 0.0) * by - (b or 0.0) for name, (b, a) in own if is_collective(name))
     parts = [
-        Cause(f"idle time{_device(rows, BETWEEN)}", idle, why),
+        Cause(f"idle time{_device(doc, rows, BETWEEN)}", idle, why),
         Cause("communication", talk),
         Cause("exposed copies", copies),
     ]
-    work = "other kernels" if talk else f"kernels{_device(rows, 'busy')}"
+    work = "other kernels" if talk else f"kernels{_device(doc, rows, 'busy')}"
     parts.append(Cause(work, after - before - idle - talk - copies))
     return sorted(parts, key=lambda c: -abs(c.adds_ns))
 
 
 def over_devices(doc: Comparison) -> str:
     """` over 2 devices`, after a sum over several of a timeline; "" elsewhere."""
-    named = {found[0] for r in doc["timeline"] if (found := DEVICE_RE.match(r["what"]))}
-    return over(len(named), "device")
+    return over(len({r["device"] for r in doc["timeline"] if "device" in r}), "device")
 
 
-def _device(rows: Mapping[str, float], what: str) -> str:
+def _device(doc: Comparison, rows: Mapping[str, float], what: str) -> str:
     """` on device 1`: of several, the one whose busy or idle time is nearly all of the change; "" where several have part of it."""
-    ending = of_device("", what).removeprefix("device ")
-    of = {name.removesuffix(ending): ns for name, ns in rows.items() if DEVICE_RE.match(name) and name.endswith(ending)}
+    names = {key: of_device(key, what) for r in doc["timeline"] if (key := r.get("device"))}
+    of = {key: rows[name] for key, name in names.items() if name in rows}
     whole = sum(map(abs, of.values()))
-    return next((f" on {name}" for name, ns in of.items() if whole and abs(ns) >= MIN_DEVICE_SHARE * whole), "")
+    return next((f" on device {name}" for name, ns in of.items() if whole and abs(ns) >= MIN_DEVICE_SHARE * whole), "")
 
 
 def _workload(doc: Comparison, whole: float) -> str:
@@ -92,7 +88,7 @@ def _workload(doc: Comparison, whole: float) -> str:
         some, word = (pair["new"], "now found") if whole > 0 else (pair["fixed"], "no longer found")
         named = [lower_first(doc["rules"][r]["title"]) for r in some]
         rules = f"{word}: {first_of(named, NAMED)}" if some else ""
-        return "; ".join(filter(None, (chief(pair["remarks"]), rules)))
+        return "; ".join(filter(None, (pair["chief"], rules)))
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
     if adds[most] / whole < MIN_CHIEF_SHARE:

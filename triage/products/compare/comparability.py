@@ -35,12 +35,20 @@ def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
 
 
 def warnings(
-    sides: tuple[Side, Side], pairs: Pairs, alone: tuple[Sequence[int], Sequence[int]], noun: str, same_work: bool
+    sides: tuple[Side, Side],
+    pairs: Pairs,
+    alone: tuple[Sequence[int], Sequence[int]],
+    noun: str,
+    same_work: bool,
+    per_step: bool,
 ) -> list[str]:
-    """Warnings about a comparison, most important first. alone: unmatched workloads of each side. same_work: by counts."""
+    """Warnings about a comparison, most important first. alone: unmatched workloads of each side. same_work: by counts.
+
+    per_step: steps of a loop are compared, whatever they are made of.
+    """
     return [
         *_other_gpus((sides[0].d, sides[1].d)),
-        *_partners(sides, alone, noun),
+        *([] if per_step else _partners(sides, alone, noun)),
         *_strangers(sides, pairs),
         *([] if same_work else _shapes(sides, pairs, noun)),
     ]

@@ -73,9 +73,9 @@ def _is_noise(doc: Comparison, share: float) -> bool:
 def kinds(doc: Comparison) -> list[str]:
     """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence.
 
-    Without what a warning holds word for word, or the headline says: time per unit, the change of one pair, or of single runs.
+    Without what a warning or the headline holds word for word, time per unit, the change of one pair, or of single runs.
     """
-    above, out = " ".join(doc["warnings"]), []
+    above, out = " ".join((*doc["warnings"], *sentences(doc))), []
     for k in doc["kinds"]:
         new = [e for e in k["evidence"] if (e.partition(": ")[2] or e) not in above]
         if k["kind"] == REAL:

@@ -13,7 +13,7 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, lower_first, percent, plural, upper_first, whole_percent
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
-from triage.products.compare import charts, factors
+from triage.products.compare import charts
 from triage.products.compare.causes import over_devices
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
@@ -44,7 +44,6 @@ OUTCOMES = {
     TOO_WIDE: f"too wide to test, the range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
     REACHES_NOTHING: "too wide to test, the range includes no change",
     UNSURE: "inconclusive: too few runs",
-    UNTRIED: "not tested: the finding is still present",
 }
 
 
@@ -267,9 +266,10 @@ def open_questions(doc: Comparison) -> str:
 
 
 def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bool) -> dict[str, Any]:
-    moved = [c for c in p["changes"] if (c["moved"] or full) and c["metric"] != "gpu.time"]
+    counters = [c for c in p["changes"] if full or not c["metric"].startswith("gpu.time")]
+    moved = [c for c in counters if (c["moved"] or full) and c["metric"] != "gpu.time"]
     shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
-    rest = len(p["changes"]) - len(shown) - any(c["metric"] == "gpu.time" for c in p["changes"])
+    rest = len(counters) - len(shown) - any(c["metric"] == "gpu.time" for c in counters)
     words = (
         ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
         ("still present", p["remaining"]),
@@ -314,24 +314,23 @@ def _why(p: Paired, moved: Sequence[Change]) -> str:
         f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
     ]
     return (
-        factors.chief(p["remarks"])
-        or ", ".join(counters)
-        or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
+        p["chief"] or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
     )
 
 
 def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
     """`a fix of “idle SMs” (SOL004) was predicted to change the time by −2.0 % (range −5.1 to 0.0 %); measured +4.1 %: regression`.
 
-    "" where the time rose for a reason that the counters tell: that tests no fix.
+    "" where the finding is still present, or the time rose for a reason that the counters tell: that tests no fix.
     """
-    if not (made := p["predicted"]):
+    made = p["predicted"]
+    if not made or made["doubt"] == UNTRIED:
         return ""
     low, high = (end or 0.0 for end in made["interval"])
     title = lower_first(rules[made["rule"]]["title"])
     text = f"a fix of “{title}” ({made['rule']}) was predicted to change the time by {signed(made['change'] or 0.0)} (range {spread(low, high)})"
-    if p["verdict"] == SLOWER and made["achieved"] and made["doubt"] != UNTRIED:
-        if factors.chief(p["remarks"]):
+    if p["verdict"] == SLOWER and made["achieved"]:
+        if p["chief"]:
             return ""
         return text + f"; measured {signed(longer(p) - 1)}: regression"
     if word := OUTCOMES.get(made["doubt"] or made["came_true"] or ""):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from triage.document.numbers import number
 
@@ -75,7 +75,7 @@ class Paired(Judged):
     on a timeline, after; "" elsewhere.
 
     per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
-    own_ns: of these without what lies below.
+    own_ns: of these without what lies below. gone: rule of `fixed` -> the comparison after that no longer holds.
     """
 
     name: str
@@ -90,8 +90,10 @@ class Paired(Judged):
     own_ns: list[float | None]
     repeats: list[int]
     reading: str
+    chief: str
     changes: list[Change]
     fixed: list[str]
+    gone: dict[str, str]
     remaining: list[str]
     new: list[str]
     unknown: list[str]
@@ -108,13 +110,14 @@ class Alone(Name):
 
 
 class Row(TypedDict):
-    """One figure of two timelines; ratio: after / before, None where there was nothing before."""
+    """One figure of two timelines; ratio: after / before, None where there was nothing before. device: of several, the one it is of."""
 
     what: str
     unit: str
     before: float | None
     after: float | None
     ratio: float | None
+    device: NotRequired[str]
 
 
 def row(what: str, unit: str, before: float, after: float) -> Row:

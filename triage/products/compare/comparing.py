@@ -35,7 +35,7 @@ from triage.products.compare.compare_result import (
     Outside,
     Paired,
 )
-from triage.products.compare.explanations import Move, moved, reading
+from triage.products.compare.explanations import Move, may_fall, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
 from triage.products.compare.listing import ALL, chosen, longest, totals
@@ -115,7 +115,7 @@ def _compared(
         "noise_floor": floor,
         "margin": limits.margin,
         "threshold": threshold,
-        "warnings": comparability.warnings(sides, pairs, alone, noun, equal(done["rows"])),
+        "warnings": comparability.warnings(sides, pairs, alone, noun, equal(done["rows"]), bool(done["per_iteration"])),
         "kinds": kinds((before, after), sides, pairs, verdicts, alone, done, frame),
         "work": done,
         "frame": frame,
@@ -179,7 +179,8 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
 
 def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:
     before, after = sides
-    both = zip(before.explained(pairs.before[few].tolist()), after.explained(pairs.after[few].tolist()), strict=True)
+    first = before.explained(pairs.before[few].tolist())
+    both = zip(first, after.explained(pairs.after[few].tolist(), first), strict=True)
     own = before.own.middle[pairs.before[few]].tolist(), after.own.middle[pairs.after[few]].tolist()
     needs = {r.id: r.needs for r in before.d.book.rules}
     return [
@@ -198,7 +199,8 @@ def _pair(
     needs: Mapping[str, Sequence[str]],
 ) -> Paired:
     """One workload on both sides. needs: rule id -> the counters that it rests on."""
-    judged["remarks"] += factors.remarks(b, a, judged["verdict"] in (FASTER, SLOWER))
+    chief, remarks = factors.remarks(b, a, judged["verdict"] in (FASTER, SLOWER))
+    judged["remarks"] += remarks
     # what was blind on one side can be neither fixed nor new there
     fixed = _rules(b, a, (FIRED, ABSENT))
     predicted = promised(b, [*fixed, *eased(b, a)], [r for r, code in b.rules.items() if code == FIRED], judged)
@@ -218,8 +220,10 @@ def _pair(
         "own_ns": [number(ns, 3) for ns in own],
         "repeats": [len(b.times), len(a.times)],
         "reading": _sentence(judged, changes, b, a),
+        "chief": chief,
         "changes": changes,
         "fixed": fixed,
+        "gone": {r: a.silent[r] for r in fixed if a.silent.get(r)},
         "remaining": _rules(b, a, (FIRED, FIRED)),
         "new": new,
         "unknown": _rules(b, a, (FIRED, UNTOLD), (UNTOLD, FIRED)),
@@ -297,16 +301,12 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
     # excused only where it got faster
     excused = [
-        c for c in changes if c["moved"] and c["metric"] != "gpu.time" and c["reading"].startswith("not a regression")
+        c for c in changes if c["moved"] and may_fall(c["metric"]) and (c["after"] or 0.0) < (c["before"] or 0.0)
     ]
     if judged["verdict"] == FASTER and excused:
-        names = " and ".join(f"{_moved(c)} {c['label']}" for c in excused[:2])
-        word += f"; {names} {'is' if len(excused[:2]) == 1 else 'are'} not a regression"
+        names = " and ".join(f"lower {c['label']}" for c in excused[:2])
+        word += f"; {names} {'is' if len(excused) == 1 else 'are'} not a regression"
     return f"{word[0].upper()}{word[1:]}."
-
-
-def _moved(c: Change) -> str:
-    return "higher" if (c["after"] or 0.0) > (c["before"] or 0.0) else "lower"
 
 
 def _unmatched(sides: tuple[Side, Side], alone: tuple[list[int], list[int]], full: bool) -> list[Alone]:

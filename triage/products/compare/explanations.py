@@ -17,17 +17,13 @@ from triage.products.noise import FASTER, SLOWER
 Sense = str  # "good", "bad" or "" when the movement is neither by itself
 POINTS = 0.01  # a ratio that moves by less than one point has not moved
 TIME = "gpu.time"
-INSTRUCTIONS = "inst.executed"
-SAME_WORK = 0.1  # heuristic: two replays of one kernel differ by less
 SHARE = 0.02  # nor has another counter that moves by less than this part of itself
-# Both lists in the order in which a sentence names one: the usual metric first.
-OCCUPANCY = tuple(
+OCCUPANCY = frozenset(
     "sm.active_warps sm.occupancy sm.occupancy_elapsed sm.warps_cs sm.warps_ps sm.warps_vtg occupancy.compute "
     "occupancy.fragment occupancy.vertex eu.occupancy warp.active_per_scheduler".split()
 )
-ISSUE = tuple(
-    "sm.issue_per_active sm.issue_per_elapsed sm.throughput_active sm.throughput sm.ipc_active sm.ipc_elapsed sm.busy "
-    "sm.inst_per_elapsed".split()
+ISSUE = frozenset(
+    "sm.issue_per_active sm.issue_per_elapsed sm.throughput_active sm.ipc_active sm.ipc_elapsed sm.busy sm.inst_per_elapsed".split()
 )
 
 
@@ -51,26 +47,6 @@ class Move(Struct, frozen=True):
         """Are the times of both sides known?"""
         return TIME in self.first and TIME in self.second
 
-    def work(self) -> str:
-        """How a share of peak times the time changed: "less", "more", "same"; "" where it is not known."""
-        if not self.timed or not self.before or not self.first[TIME]:
-            return ""
-        ratio = self.after * self.second[TIME] / (self.before * self.first[TIME])
-        return "same" if abs(ratio - 1) <= SAME_WORK else "less" if ratio < 1 else "more"
-
-    def instructions(self) -> str:
-        """How the instructions changed: "fewer", "more", "the same"; "" where they are not counted."""
-        before, after = self.first.get(INSTRUCTIONS, 0.0), self.second.get(INSTRUCTIONS, 0.0)
-        if before <= 0 or after <= 0:
-            return ""
-        return "the same" if abs(after / before - 1) <= SHARE else "fewer" if after < before else "more"
-
-    def issue(self) -> str:
-        """The issue-rate metric that rose, "" when none is known to."""
-        return next(
-            (m for m in ISSUE if m in self.first and m in self.second and self.second[m] > self.first[m] + POINTS), ""
-        )
-
 
 def moved(metric: str, before: float, after: float, noise: float = 0.0) -> bool:
     """True if the change exceeds the noise. noise: relative spread of the repeats."""
@@ -90,73 +66,57 @@ def reading(move: Move, noise: float = 0.0) -> tuple[str, Sense]:
     return _by_schema(move)
 
 
+def may_fall(metric: str) -> bool:
+    """True if less of a metric is no regression where the time fell: fewer warps, or fewer hits behind a better cache."""
+    return metric in OCCUPANCY or metric.endswith(".hit_rate")
+
+
 def _time(m: Move) -> tuple[str, Sense]:
     return {FASTER: ("less time", "good"), SLOWER: ("more time", "bad")}.get(m.verdict, ("within noise", ""))
 
 
 def _occupancy(m: Move) -> tuple[str, Sense]:
-    issue = m.issue()
+    if not m.up and m.verdict == FASTER:
+        return "not a regression: fewer warps, yet faster", ""
     if not m.up:
-        if m.verdict == FASTER:
-            why = f" and {schema.get(issue).label} rose" if issue else ""
-            return (f"not a regression: fewer warps, but faster{why}; latency is now hidden inside each warp", "")
-        if issue:
-            label = schema.get(issue).label
-            return (f"not a regression by itself: {label} rose, so fewer warps keep the schedulers busier", "")
-        return "fewer warps to hide latency, and nothing made up for it", "bad" if m.verdict == SLOWER else ""
+        return "fewer warps to hide latency", "bad" if m.verdict == SLOWER else ""
     if m.verdict == SLOWER:
-        return "more warps in flight, yet slower: occupancy alone is not speed", ""
-    if m.verdict == FASTER:
-        return "more warps in flight hide more latency", "good"
-    return "more warps in flight, no effect on the time", ""
+        return "more warps, yet slower: occupancy alone is not speed", ""
+    return (
+        ("more warps hide more latency", "good") if m.verdict == FASTER else ("more warps, no effect on the time", "")
+    )
 
 
 def _issue(m: Move) -> tuple[str, Sense]:
-    # the rate is per cycle: beside another clock or other idle SMs it says nothing of the number of instructions
-    counted = m.instructions()
+    # a rate per cycle: beside another clock or other idle SMs it says nothing of the number of instructions
     if m.up:
-        more = ": more instructions" if counted in ("", "more") else f", {counted} instructions"
-        return {
-            FASTER: ("fewer idle issue slots", "good"),
-            SLOWER: (f"higher issue rate over more time{more}", "bad" if counted in ("", "more") else ""),
-        }.get(m.verdict, (f"higher issue rate in the same time{more if counted else ''}", ""))
-    if m.verdict == FASTER:
-        fewer = "fewer instructions: " if counted in ("", "fewer") else ""
-        return f"{fewer}lower issue rate in less time", "good"
-    return "lower issue rate: more stalls", "bad" if m.verdict == SLOWER else ""
+        return {FASTER: ("fewer idle issue slots", "good"), SLOWER: ("higher, yet slower", "")}.get(
+            m.verdict, ("higher", "")
+        )
+    return {FASTER: ("lower, yet faster", ""), SLOWER: ("more idle issue slots", "bad")}.get(m.verdict, ("lower", ""))
 
 
 def _throughput(m: Move) -> tuple[str, Sense]:
-    if m.verdict == FASTER and m.up:
-        work = m.work()
-        return f"{f'{work} work in less time' if work else 'less time'}: unit closer to its peak", "good"
     if m.verdict == FASTER:
-        return "less work for this unit", "good"
+        return ("closer to its peak", "good") if m.up else ("less work for this unit", "good")
     if m.verdict == SLOWER:
         return ("more work for this unit", "bad") if m.up else ("lower only because the time rose", "")
-    return ("busier" if m.up else "less busy") + (" in the same time" if m.timed else ""), ""
+    return "busier" if m.up else "less busy", ""
 
 
 def _hit_rate(m: Move) -> tuple[str, Sense]:
-    if m.up and m.verdict == SLOWER:
-        return "higher hit rate, yet slower", ""
     if m.up:
-        return "higher hit rate: a smaller share of requests reaches slower memory", "good"
+        share = "a smaller share of requests reaches slower memory"
+        return ("higher, yet slower", "") if m.verdict == SLOWER else (share, "good")
     if m.verdict == FASTER:
-        return ("not a regression: faster; a better cache in front leaves this one the harder requests", "")
-    return "lower hit rate: a larger share of requests reaches slower memory", "bad" if m.timed else ""
+        return "not a regression: fewer hits, yet faster", ""
+    return "a larger share of requests reaches slower memory", "bad" if m.timed else ""
 
 
 def _stall(m: Move) -> tuple[str, Sense]:
     if m.up:
-        if m.verdict == FASTER:
-            return "larger share of fewer stalls: other reasons shrank more", ""
-        return "more stalls for this reason", "bad"
-    return (
-        ("fewer stalls for this reason", "good")
-        if m.verdict != SLOWER
-        else ("smaller share: other reasons grew more", "")
-    )
+        return ("larger share of fewer stalls", "") if m.verdict == FASTER else ("more stalls for this reason", "bad")
+    return ("smaller share of more stalls", "") if m.verdict == SLOWER else ("fewer stalls for this reason", "good")
 
 
 def _shape(m: Move) -> tuple[str, Sense]:
@@ -194,7 +154,7 @@ def _ends(*tails: str) -> Callable[[str], bool]:
 _READINGS: tuple[tuple[Callable[[str], bool], Callable[[Move], tuple[str, Sense]]], ...] = (
     (_is(TIME), _time),
     (_is(*OCCUPANCY), _occupancy),
-    (_is(*(m for m in ISSUE if m != "sm.throughput")), _issue),
+    (_is(*ISSUE), _issue),
     (_ends(".hit_rate"), _hit_rate),
     (_ends("throughput"), _throughput),
     (lambda metric: metric.startswith(("stall.", "stall_cycles.")), _stall),

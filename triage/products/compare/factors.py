@@ -31,7 +31,6 @@ FACTORS = {
     "sm.frequency": ("clock", "a higher clock", "a lower clock", False),
 }
 COUNTED, ISSUED = "inst.executed", "sm.issue_per_active"
-MOSTLY = "mostly "  # how the remark on what most of a change is begins
 BYTES, WARPS = "vram.bytes", "sm.active_warps"
 MIN_RATIO_CHANGE = 0.02  # a ratio nearer to 1 is the noise of two captures
 STALL = 0.05  # points by which a wait must move to be named
@@ -51,25 +50,25 @@ def enter(items: Sequence[Item], view: View) -> None:
                     item.factors.setdefault(metric, []).append(value)
 
 
-def remarks(b: Item, a: Item, decided: bool) -> list[str]:
-    """What most of a change is, where its verdict is decided; what the time is made of; what makes two launches hard to compare."""
-    out = []
+def remarks(b: Item, a: Item, decided: bool) -> tuple[str, list[str]]:
+    """What most of a change is, `mostly more instructions (8.6x)`, where its verdict is decided and counters tell it.
+
+    Then that with its counters; what the time is made of; what makes two launches hard to compare.
+    """
+    out, chief = [], ""
     if b.who.shape and a.who.shape and b.who.shape != a.who.shape:
         out.append(f"launch shape (groups, threads): {b.who.shape} before, {a.who.shape} after")
     if b.times and a.times and median(b.times) > 0:
         whole = median(a.times) / median(b.times)
         ratios, computed = _ratios(b, a, whole)
-        why = _chief(ratios, whole, b, a) if decided else ""
-        if decided and not ratios and not why and len(b.values.keys() & a.values.keys()) > 1:  # the time, and counters
+        chief, counters = _chief(ratios, whole, b, a) if decided else ("", "")
+        why = f"{chief}{counters}"
+        counted = any(m.endswith(("throughput", "hit_rate")) for m in b.values.keys() & a.values.keys())
+        if decided and not ratios and not why and counted:
             why = "the counters of both captures do not tell why: collect instructions, issue rate and DRAM bytes"
         texts = why, _product(ratios, whole, computed, b, a)
         out += [localize(text) for text in texts if text]
-    return out
-
-
-def chief(remarks: Sequence[str]) -> str:
-    """`mostly more instructions (8.6x)`: what most of a change is; "" where no counter tells."""
-    return next((r.partition(":")[0] for r in remarks if r.startswith(MOSTLY)), "")
+    return localize(chief), out
 
 
 def _ratios(b: Item, a: Item, whole: float) -> tuple[dict[str, float], str]:
@@ -111,8 +110,8 @@ def _product(ratios: dict[str, float], whole: float, computed: str, b: Item, a: 
     return text + (f" ({calls:.2f}x the calls)" if abs(calls - 1) > MIN_RATIO_CHANGE else "")
 
 
-def _chief(ratios: dict[str, float], whole: float, b: Item, a: Item) -> str:
-    """The factor that moved most of those that moved with the time, with the counter behind it."""
+def _chief(ratios: dict[str, float], whole: float, b: Item, a: Item) -> tuple[str, str]:
+    """(the factor that moved most of those that moved with the time, the counter behind it), in words."""
     rest = whole / math.prod(ratios.values()) if {COUNTED, ISSUED} <= ratios.keys() else 1.0
     moved = {m: abs(math.log(r)) for m, r in ratios.items() if (r > 1) == (whole > 1)}
     most = max(moved, key=lambda m: moved[m], default="")
@@ -122,7 +121,7 @@ def _chief(ratios: dict[str, float], whole: float, b: Item, a: Item) -> str:
             if most == ISSUED and _explain(BYTES, whole, b, a)
             else _factor(most, ratios, b, a)
         )
-    return _bytes(whole, b, a) if not ratios and _explain(BYTES, whole, b, a) else ""
+    return _bytes(whole, b, a) if not ratios and _explain(BYTES, whole, b, a) else ("", "")
 
 
 def _explain(metric: str, whole: float, b: Item, a: Item) -> bool:
@@ -131,24 +130,26 @@ def _explain(metric: str, whole: float, b: Item, a: Item) -> bool:
     return both is not None and abs(math.log(whole)) > 0 and math.log(both[1] / both[0]) / math.log(whole) >= MIN_PART
 
 
-def _bytes(whole: float, b: Item, a: Item, most: str = "") -> str:
-    """`mostly fewer DRAM bytes (0.18x): 1.87 GB -> 332 MB, so the issue rate is 3.2x`."""
+def _bytes(whole: float, b: Item, a: Item, most: str = "") -> tuple[str, str]:
+    """`mostly fewer DRAM bytes (0.18x)`, `: 1.87 GB -> 332 MB, so the issue rate is 3.2x`."""
     first, second = _both(BYTES, b, a) or (1.0, 1.0)
     issued = _both(most, b, a) if most else None
     rate = f"; the issue rate is {_times(issued[1] / issued[0])}" if issued else ""
-    return f"{MOSTLY}{'more' if whole > 1 else 'fewer'} DRAM bytes ({_times(second / first)}): {show(first, 'byte')} -> {show(second, 'byte')}{rate}"
+    chief = f"mostly {'more' if whole > 1 else 'fewer'} DRAM bytes ({_times(second / first)})"
+    return chief, f": {show(first, 'byte')} -> {show(second, 'byte')}{rate}"
 
 
-def _factor(metric: str, ratios: dict[str, float], b: Item, a: Item) -> str:
-    """The factor in words, with the counter behind it, and of an issue rate the stall or the warps that moved with it."""
+def _factor(metric: str, ratios: dict[str, float], b: Item, a: Item) -> tuple[str, str]:
+    """The factor in words, and the counter behind it, and of an issue rate the stall or the warps that moved with it."""
     _, more, less, _ = FACTORS[metric]
     both = _both(metric, b, a)
     if both is None:  # computed
-        return f"{MOSTLY}{more if ratios[metric] > 1 else less} ({_times(ratios[metric])})"
+        return f"mostly {more if ratios[metric] > 1 else less} ({_times(ratios[metric])})", ""
     first, second = both
     unit, label = schema.get(metric).unit, lower_first(localize(schema.get(metric).label))
-    text = f"{MOSTLY}{more if second > first else less} ({_times(second / first)}): {label} {_shown(first, unit)} -> {_shown(second, unit)}"
-    return text + _stall(ratios[metric] < 1, b, a) if metric == ISSUED else text
+    stall = _stall(ratios[metric] < 1, b, a) if metric == ISSUED else ""
+    chief = f"mostly {more if second > first else less} ({_times(second / first)})"
+    return chief, f": {label} {_shown(first, unit)} -> {_shown(second, unit)}{stall}"
 
 
 def _stall(faster: bool, b: Item, a: Item) -> str:
@@ -170,6 +171,8 @@ def _stall(faster: bool, b: Item, a: Item) -> str:
 
 def _times(ratio: float) -> str:
     """`270x`, `1.02x`, `0.0051x`: two digits, and hundredths."""
+    if ratio < 0.001:
+        return "below 0.001x"
     return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
 
 

@@ -14,6 +14,7 @@ from triage.capture.capture import Capture
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.gain import fractions
 from triage.diagnosis.outcomes import Outcomes
+from triage.findings.reasons import Reasons
 from triage.products.compare import factors
 from triage.products.compare.item import ABSENT, FIRED, SHAPE, UNTOLD, Item, Who
 from triage.products.compare.timeline_launches import Launches, each
@@ -64,19 +65,27 @@ class Side(Struct, frozen=True):
                 item.rules[self.d.book.rules[index].id] = code
         return items
 
-    def explained(self, chosen: Sequence[int]) -> list[Item]:
-        """Some workloads as objects, with the factors of their times and what the rules promised."""
-        items = self.items(chosen)
+    def explained(self, chosen: Sequence[int], others: Sequence[Item] = ()) -> list[Item]:
+        """Some workloads as objects, with the factors of their times and what the rules promised. others: the same before."""
+        items, rules = self.items(chosen), self.d.book.rules
+        fired = {id(item): other.rules for item, other in zip(items, others, strict=False)}
         for part, rows in zip(self.d.parts, self.rows, strict=True):
             at = {row: item for row, item in zip(rows[chosen].tolist(), items, strict=True) if row >= 0}
             for o in Outcomes(self.d, part, np.array(sorted(at), dtype=np.int64)).blocks():
                 here = [at[row] for row in o.rows.tolist()]
                 factors.enter(here, o.view)
                 _promises(o, self.speak, here)
+                for i, item in enumerate(here):
+                    gone = [
+                        k
+                        for k in self.speak
+                        if fired.get(id(item), {}).get(name := rules[k].id) == FIRED and item.rules[name] == ABSENT
+                    ]
+                    item.silent = {rules[k].id: Reasons(o).why_silent(k, i)[1] for k in gone}
             for row, item in zip(rows[chosen].tolist(), items, strict=True):
                 # of launches that are one workload of the capture
                 if row >= 0 and (same := at[row]) is not item:
-                    item.factors, item.gains = same.factors, same.gains
+                    item.factors, item.gains, item.silent = same.factors, same.gains, same.silent
         return items
 
 

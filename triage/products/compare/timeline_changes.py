@@ -35,11 +35,12 @@ def _devices(sides: list[list[Timeline]]) -> list[Row]:
     alike = all([d.key for d in t.devices] == keys for side in sides for t in side)
     if not alike or not 1 < len(keys) <= MAX_DEVICES:
         return []
-    out = []
+    out: list[Row] = []
     for i, key in enumerate(keys):
         busy = [median(t.devices[i].busy_ns for t in side) for side in sides]
         idle = [median(t.devices[i].idle_ns for t in side) for side in sides]
-        out += [row(of_device(key, "busy"), "ns", *busy), row(of_device(key, BETWEEN), "ns", *idle)]
+        for what, times in (("busy", busy), (BETWEEN, idle)):
+            out.append({**row(of_device(key, what), "ns", *times), "device": key})
     return out
 
 

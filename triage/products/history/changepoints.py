@@ -78,8 +78,8 @@ class Shift(Struct, frozen=True):
     until: int
 
 
-def levels(times: Floats, of: Indices, builds: int) -> Levels:
-    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending."""
+def levels(times: Floats, of: Indices, builds: int, *, spread_known: bool = True) -> Levels:
+    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending. spread_known: False judges by the runs alone."""
     with np.errstate(all="ignore"):
         x = np.log(np.where(times > 0, times, np.nan))
     known = np.isfinite(x)
@@ -102,7 +102,7 @@ def levels(times: Floats, of: Indices, builds: int) -> Levels:
         within = np.where(np.isfinite(pulled), pulled, apart).sum(axis=0) / inside
         own = _sums(apart, of, builds) / np.maximum(n - 1, 1)
         between, steps = _between(mean[:-1])  # a suspect is not part of the noise that it is held against
-        spread = steps >= KNOWN
+        spread = (steps >= KNOWN) & spread_known
         expected = within * np.where(n > 0, 1 / n, 0.0).sum(axis=0) / (n > 0).sum(axis=0)
         repeated = inside > 0
         own_free = np.maximum(steps / 3, 1)  # of neighbouring differences, trimmed

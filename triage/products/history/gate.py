@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -17,8 +18,8 @@ import numpy as np
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP
 from triage.document.numbers import number
-from triage.ground.errors import TriageError
 from triage.ground.phrasing import first_of, lower_first, percent
+from triage.products.history.baseline import builds_before, choose
 from triage.products.history.changepoints import KNOWN, NOISIEST, Levels, Shift, Sums, detectable, levels, limit, shifts
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
@@ -28,24 +29,10 @@ from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, inconclusiv
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
-WINDOW = 120  # builds compared; noise is measured on them
 MAX_BUILDS_REPORTED = 20  # builds for which a change is still reported; older ones are the new level
+MAX_YOUNG_BUILDS = 3 * KNOWN  # in fewer a few changes are a large part of the spread between builds
 _SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
 MAX_NAMED_MARKERS = 2  # markers that a note names
-
-
-def choose(found: Sequence[Build], build: str = "") -> Build:
-    """The newest build, or the one a label or the beginning of its commit names; raises TriageError."""
-    if not found:
-        raise TriageError("no such builds in the history", "see: triage history list")
-    if not build:
-        return found[-1]
-    hits = [b for b in found if build in b.labels] or [b for b in found if b.key.revision == build]
-    hits = hits or [b for b in found if b.key.revision.startswith(build)]
-    if len({b.key.revision for b in hits}) != 1:
-        what = "ambiguous" if hits else "unknown"
-        raise TriageError(f"{what} build {build!r}", "see: triage history list")
-    return hits[-1]
 
 
 def gate(
@@ -66,7 +53,7 @@ def gate(
     over markers -> most ns. strict: inconclusive markers fail, too. Raises TriageError for an unknown branch or build.
     """
     fixed = choose([b for b in found if b.id != judged.id], baseline) if baseline else None
-    order, late = _order(found, judged, against, fixed)
+    order, late = builds_before(found, judged, against, fixed)
     if fixed:
         words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
     else:
@@ -93,6 +80,7 @@ def judge(
     level = levels(trend.times, trend.of, len(trend.builds))
     steps = shifts(level, floor)
     slower, faster = _rolling(trend, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
+    slower, faster = map(_without_twin, (slower, faster))
     for m in slower:
         m["failing"] = m["change"] > threshold
     seen = detectable(level, steps, max(floor, threshold), first)
@@ -114,33 +102,14 @@ def judge(
         "faster": faster,
         "cannot_tell": _unsure(trend, level, {tuple(m["marker"]) for m in (*slower, *faster)}, threshold, first),
         "over_budget": _over(trend, budgets),
-        "notes": _notes(trend, level, slower, seen),
+        "notes": [
+            *_notes(trend, level, slower, seen),
+            *(_hidden(trend, level, slower, floor) if first is None else ()),
+        ],
         "failed": [],
     }
     doc["failed"] = _failed(doc)
     return doc
-
-
-def _order(found: Sequence[Build], judged: Build, against: str, fixed: Build | None) -> tuple[list[Build], list[str]]:
-    """(builds that are looked at, the judged one last; remarks)."""
-    base = against or judged.key.branch
-    every = [b for b in found if b.key.branch == base and b.id != judged.id]
-    if against and not every and {b.key.branch for b in found} - {judged.key.branch}:
-        raise TriageError(f"unknown branch {against!r}", "see: triage history list")
-    line = [b for b in every if _before(b, judged)]
-    late = []
-    if every and not line and against:
-        # a branch whose builds are all newer: its oldest ones are nearest to where the judged one left it
-        line, late = every, [f"all builds of {against} are newer than this one"]
-    mine = [b for b in found if b.key.branch == judged.key.branch and _before(b, judged)] if against else []
-    order = list({b.id: b for b in (*line, *mine, judged) if b.id != judged.id}.values())[1 - WINDOW :]
-    if fixed and fixed not in order:
-        order = [fixed, *order[2 - WINDOW :]]
-    return [*order, judged], late
-
-
-def _before(b: Build, judged: Build) -> bool:
-    return (b.at, b.id) <= (judged.at, judged.id)
 
 
 def named(b: Build) -> Named:
@@ -166,18 +135,33 @@ def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[M
     """Lasting changes of the last builds."""
     last = len(trend.builds)
     out: tuple[list[Moved], list[Moved]] = ([], [])
-    for s in steps:
-        if s.at < last - MAX_BUILDS_REPORTED:
-            continue
-        mine = [o for o in steps if o.marker == s.marker]
-        start = max((o.at for o in mine if o.at < s.at), default=0)
-        now = max(o.at for o in mine)
-        before, after = trend.middle(s.marker, start, s.at), trend.middle(s.marker, now, last)
-        # taken back since, by another build: nothing to act on
-        if abs(math.log(after) - math.log(before)) <= math.log1p(floor) or (after > before) != (s.change > 0):
-            continue
-        out[0 if s.change > 0 else 1].append(moved(trend, s, start))
+    for m in sorted({s.marker for s in steps if trend.middle(s.marker, last - 1, last) > 0}):
+        mine = [s for s in steps if s.marker == m]
+        ends = [0, *(s.at for s in mine), last]
+        level = [trend.middle(m, *pair) for pair in pairwise(ends)]
+        gone = _undone(np.log(level), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
+        for i, s in enumerate(mine):
+            if s.at >= last - MAX_BUILDS_REPORTED and i not in gone and (level[-1] > level[i]) == (s.change > 0):
+                out[0 if s.change > 0 else 1].append(moved(trend, s, ends[i]) | {"now_ns": number(level[-1], 1)})
     return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
+
+
+def _undone(level: Floats, close: float) -> set[int]:
+    """Slow-downs that a later step took back, with that step, and gains that one did. level: logarithms, step i from i to i + 1."""
+    out: set[int] = set()
+    i, count = 0, len(level) - 1
+    while i < count:
+        back = next((k for k in range(count - 1, i, -1) if abs(level[k + 1] - level[i]) <= close), i)
+        end = back if level[back + 1] > level[back] else back + 1  # a slow-down stays one
+        out.update(range(i, end) if back > i else ())
+        i = max(i + 1, end)
+    return out
+
+
+def _without_twin(moved: Sequence[Moved]) -> list[Moved]:
+    """Steps without those of a frame that is one marker."""
+    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}
+    return [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
 
 
 def _weight(m: Moved) -> tuple[bool, float, list[str]]:
@@ -188,14 +172,17 @@ def _weight(m: Moved) -> tuple[bool, float, list[str]]:
 def moved(trend: Trend, s: Shift, start: int, after: tuple[int, int] | None = None, until: int | None = None) -> Moved:
     """A step as plain data. start, until: builds of the level before it, default until s.at; after: those with the new one."""
     b, after, until = trend.builds, after or (s.at, s.until), s.at if until is None else until
+    levels = trend.middle(s.marker, start, until), trend.middle(s.marker, *after)
+    change = levels[1] / levels[0] - 1  # of the levels that are shown, by whose means the step was found
     cause, was = trend.cause_of(s.marker, *after), trend.cause_of(s.marker, start, until)
     return {
         "marker": trend.markers[s.marker].split(SEP),
         "verdict": "slower" if s.change > 0 else "faster",
-        "before_ns": number(trend.middle(s.marker, start, until), 1),
-        "after_ns": number(trend.middle(s.marker, *after), 1),
-        "change": round(s.change, 6),
-        "interval": [round(s.low, 6), round(s.high, 6)],
+        "before_ns": number(levels[0], 1),
+        "after_ns": number(levels[1], 1),
+        "now_ns": number(levels[1], 1),
+        "change": round(change, 6),
+        "interval": [round(min(s.low, change), 6), round(max(s.high, change), 6)],
         "by": named(b[s.at]),
         "between": [b[i].key.revision for i in range(s.first, s.last + 1)],
         "seen": b[s.seen].key.revision,
@@ -300,7 +287,7 @@ def _visible(seen: Floats, of: Callable[[Floats], np.floating[Any]]) -> float | 
 def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -> list[str]:
     out = []
     last = len(trend.builds) - 1
-    there = np.isfinite(level.mean[last])
+    there, before = (np.isfinite(level.mean[i]) for i in (last, last - 1))
     if not last:
         out.append("first build: nothing to compare with")
     elif not level.free[there].any():
@@ -309,6 +296,8 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
     if last and (alone := [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]):
         out.append(f"not compared, not in the baseline: {first_of(list(map(shown, alone)), MAX_NAMED_MARKERS)}")
+    if last and (gone := [trend.markers[m] for m in np.flatnonzero(before & ~there).tolist()]):
+        out.append(f"gone since the build before: {first_of(list(map(shown, gone)), MAX_NAMED_MARKERS)}")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))
@@ -320,10 +309,20 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -
     return out
 
 
+def _hidden(trend: Trend, level: Levels, slower: Sequence[Moved], floor: float) -> list[str]:
+    """What the runs alone tell of a young history, and the spread between its builds hides: changes may make that spread."""
+    if not level.spread.any() or len(trend.builds) > MAX_YOUNG_BUILDS:
+        return []
+    by_runs = levels(trend.times, trend.of, len(trend.builds), spread_known=False)
+    listed = {tuple(m["marker"]) for m in slower}
+    found = [m for m in _rolling(trend, shifts(by_runs, floor), floor)[0] if tuple(m["marker"]) not in listed]
+    named = [f"{shown(SEP.join(m['marker']))} {slower_by(now(m))} since {m['by']['revision'][:12]}" for m in found]
+    return [f"within the spread between builds, not counted: {first_of(named, MAX_NAMED_MARKERS)}"] if named else []
+
+
 def _failed(doc: Gate) -> list[str]:
     over = [f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]]
-    steps = steps_of(doc)
-    return [line(m, steps) for m in doc["slower"] if m["failing"]] + over
+    return [line(m) for m in doc["slower"] if m["failing"]] + over
 
 
 def _open(doc: Gate) -> list[str]:
@@ -353,34 +352,12 @@ def times(ratio: float) -> str:
     return "over 1,000x" if ratio > 1_000 else f"{ratio:.3g}x"
 
 
-Steps = Mapping[tuple[str, ...], Sequence[Moved]]  # of each marker, oldest first
-
-
-def steps_of(doc: Gate) -> Steps:
-    """The reported steps of each marker."""
-    out: dict[tuple[str, ...], list[Moved]] = {}
-    for m in sorted((*doc["slower"], *doc["faster"]), key=lambda m: m["by"]["at"]):
-        out.setdefault(tuple(m["marker"]), []).append(m)
-    return out
-
-
-def _later(m: Moved, steps: Steps) -> list[Moved]:
-    return [x for x in steps[tuple(m["marker"])] if x["by"]["at"] > m["by"]["at"]]
-
-
-def undone(m: Moved, steps: Steps) -> Moved | None:
-    """The later step that brought the level before this one back, whatever came after it."""
-    close, before = math.log1p(FLOOR), m["before_ns"] or math.nan
-    return next((x for x in _later(m, steps) if abs(math.log((x["after_ns"] or math.nan) / before)) <= close), None)
-
-
-def now(m: Moved, steps: Steps) -> float:
+def now(m: Moved) -> float:
     """The change from the level before a step to that of the judged build: other steps may have come since."""
-    later = _later(m, steps)
-    return (later[-1]["after_ns"] or 0.0) / (m["before_ns"] or math.nan) - 1 if later else m["change"]
+    return (m["now_ns"] or 0.0) / (m["before_ns"] or math.nan) - 1
 
 
-def line(m: Moved, steps: Steps) -> str:
+def line(m: Moved) -> str:
     """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %), 3.1 % slower now. New top cause: register spilling`."""
     low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
@@ -388,12 +365,7 @@ def line(m: Moved, steps: Steps) -> str:
     why = ""
     if m["title"]:
         why = f". New top cause: {lower_first(m['title'])}" if m["was"] != m["cause"] else ". Top cause unchanged"
+    became = f", {slower_by(now(m))} now" if m["now_ns"] != m["after_ns"] else ""
     span = f"{low:.1f} to {high:.1f} %" if high < 100 else f"{times(1 + low / 100)} to {times(1 + high / 100)}"
-    what = f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){_became(m, steps)}{why}"
+    what = f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){became}{why}"
     return f"{m['by']['revision'][:12]}{others_named}: {what}"
-
-
-def _became(m: Moved, steps: Steps) -> str:
-    if back := undone(m, steps):
-        return f", undone in {back['by']['revision'][:12]}"
-    return f", {slower_by(now(m, steps))} now" if _later(m, steps) else ""

@@ -12,11 +12,10 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS, SURE
-from triage.products.history.gate import Steps, doubt, line, now, steps_of, times, undone
+from triage.products.history.gate import doubt, line, now, times
 from triage.products.history.history_chart import MINUS, build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved, Part
 from triage.products.history.record import shown
-from triage.products.history.trend import FRAME
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -47,8 +46,6 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
     if form not in GATE:
         raise ReportError(f"unknown format {form!r}", f"choose {either(GATE)}")
     moved = [*doc["slower"], *doc["faster"]]
-    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}  # a frame of one marker is it
-    moved = [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
     shown_rows = moved if full else moved[:DEFAULT_CHANGES]
     title = f"{doc['of'] or 'Capture'} at {doc['build']['revision'][:12]}"
     words: dict[str, Any] = {
@@ -56,6 +53,7 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         "verdict": verdict(doc),
         "rows": [_row(m) for m in shown_rows],
         "caused": any(m["title"] for m in shown_rows),
+        "since": any(m["now_ns"] != m["after_ns"] for m in shown_rows),
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
         "unsure": [doubt(u) for u in (doc["cannot_tell"] if full else doc["cannot_tell"][:DEFAULT_CHANGES])],
@@ -85,17 +83,18 @@ def verdict(doc: Gate) -> str:
     own, past = (
         [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
     )
-    counts = [*_counted(own[0], "slower"), *_counted(own[1], "faster")]
-    steps = steps_of(doc)
-    gone = [(m, back) for m in (*past[0], *past[1]) if (back := undone(m, steps))]
-    past = [[m for m in side if all(m is not x for pair in gone for x in pair)] for side in past]
-    still = [*_since(past[0], steps, "still slower"), *_since(past[1], steps, "faster")]
-    still += [f"{_of(m)} {_signed(m['change'])} at {build(m['by'])}, undone in {build(back['by'])}" for m, back in gone]
-    before, still = (still, []) if not counts else ([], still)
-    counts = counts or (["itself unchanged"] if before else [])
-    counts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
-    counts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
-    return "; ".join([*before, f"{', '.join(counts) or 'no change'} against {doc['against']}", *still]) + "."
+    against = doc["against"]
+    partly = [m["marker"] for m in past[0]]  # a fix of a part of it: the line of what is still slower says so
+    slower, faster = own[0], [m for m in own[1] if m["marker"] not in partly]
+    parts = [f"slower than {against}: {_named(slower)}"] if slower else []
+    parts += _since(past[0], "still slower")
+    parts += [f"faster than {against}: {_named(faster)}"] if faster else []
+    parts += _since(past[1], "faster")
+    if not any(own):
+        parts.append("no new change" if parts else f"no change against {against}")
+    parts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
+    parts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
+    return "; ".join(parts) + "."
 
 
 def _is_own(m: Moved, doc: Gate) -> bool:
@@ -103,25 +102,17 @@ def _is_own(m: Moved, doc: Gate) -> bool:
     return doc["build"]["revision"] in (m["by"]["revision"], *m["between"])
 
 
-def _of(m: Moved) -> str:
-    return shown(SEP.join(m["marker"]))
+def _named(moved: Sequence[Moved]) -> str:
+    """`SSR +31.7 %, Bloom +4.1 % and 2 more`: changes as they are now."""
+    return first_of([f"{shown(SEP.join(m['marker']))} {_signed(now(m))}" for m in moved], NAMED)
 
 
-def _since(moved: Sequence[Moved], steps: Steps, word: str) -> list[str]:
-    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed, as it is now."""
+def _since(moved: Sequence[Moved], word: str) -> list[str]:
+    """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed."""
     by: dict[str, list[Moved]] = {}
     for m in moved:
         by.setdefault(build(m["by"]), []).append(m)
-    texts = {name: [f"{_of(m)} {_signed(now(m, steps))}" for m in some] for name, some in by.items()}
-    return [f"{word} since {name}: {first_of(some, NAMED)}" for name, some in texts.items()]
-
-
-def _counted(moved: Sequence[Moved], word: str) -> list[str]:
-    """`2 markers slower`, and the frame by itself: it is no marker."""
-    markers = sum(m["marker"] != [FRAME] for m in moved)
-    return ([f"{plural(markers, 'marker')} {word}"] if markers else []) + (
-        [f"{FRAME} {word}"] if markers < len(moved) else []
-    )
+    return [f"{word} since {name}: {_named(some)}" for name, some in by.items()]
 
 
 def _held(doc: Gate) -> str:
@@ -148,6 +139,7 @@ def _row(m: Moved) -> dict[str, Any]:
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
         "change": _signed(m["change"]),
+        "now": _signed(now(m)),
         "since": build(m["by"]) + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
         "by": "" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
@@ -161,11 +153,8 @@ def _signed(change: float) -> str:
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
-    steps = steps_of(doc)
     for m in moved:
-        out += _wrapped(
-            f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, steps)}", "  "
-        )
+        out += _wrapped(f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m)}", "  ")
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -190,10 +179,9 @@ def _junit(doc: Gate) -> str:
     cases = [Case("gate", "no regression", 0.0, None, [verdict(doc), *doc["notes"]])]
     if doc["failed"]:
         cases[0] = Case("gate", "no regression", 0.0, Failure(doc["failed"][0], "regression", doc["failed"]))
-    steps = steps_of(doc)
     for m in (*doc["slower"], *doc["faster"]):
         *path, name = m["marker"]
-        text = line(m, steps)
+        text = line(m)
         failure = Failure(text, "regression", [text]) if m["failing"] else None
         out = [] if failure else [text]
         cases.append(Case(clean(".".join(path)) or "frame", clean(name), (m["after_ns"] or 0) / 1e9, failure, out))
@@ -263,7 +251,7 @@ def _step(m: Moved, largest: str) -> str:
     row = _row(m)
     by = f", top cause: {short(row['by'], 60)}" if m["title"] else ""
     where = f", {HEADS.largest_in.lower()} {largest}" if largest else ""
-    return f"{row['change']} since {row['since']}{where}{by}"
+    return f"{row['change']} at {row['since']}{where}{by}"
 
 
 def _largest(parts: Sequence[Part]) -> str:

@@ -20,13 +20,15 @@ class Named(TypedDict):
 class Moved(TypedDict):
     """A marker whose level moved. by: the build that brought it; between: all that may have; seen: since when it is known.
 
-    cause: the root cause that leads it now (id and title), was: the one before; both None where none is known.
+    now_ns: the level of the judged build. cause: the root cause that leads it now (id and title), was: the one before; None where
+    none is known.
     """
 
     marker: list[str]
     verdict: str
     before_ns: float | None
     after_ns: float | None
+    now_ns: float | None
     change: float
     interval: list[float]
     by: Named

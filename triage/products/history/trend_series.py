@@ -10,34 +10,33 @@ from triage.capture.arrays import Floats
 from triage.capture.capture import SEP
 from triage.ground.errors import TriageError
 from triage.products.history.changepoints import Shift, levels, shifts
-from triage.products.history.gate import matches, moved, named
+from triage.products.history.gate import MAX_YOUNG_BUILDS, matches, moved, named
 from triage.products.history.history_result import SCHEMA, Line, Part, Point
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, Trend, load
-from triage.products.noise import FLOOR
 
 PARTS = 2  # markers that a change of the frame names
 MIN_PART = 0.1  # of the change: a marker that adds less does not explain it
 
 
-def trend_of(db: Database, order: Sequence[Build], what: str = "", floor: float = FLOOR) -> Line:
+def trend_of(db: Database, order: Sequence[Build], what: str = "") -> Line:
     """The trend over these builds. what: "" for the frame, a glob over markers, or the id of a cause.
 
     A glob that names several markers is their sum. Raises TriageError for what is neither.
     """
     trend = load(db, order)
     if not what or what.lower() == "frame":
-        return _line(trend, "frame", FRAME, trend.times[:, -1:], FRAME, floor)
+        return _line(trend, "frame", FRAME, trend.times[:, -1:], FRAME)
     mine = [m for m, name in enumerate(trend.markers[:-1]) if matches(name, what)]
     if mine:
         rows = trend.times[:, mine]
         total = np.where(np.isfinite(rows).any(axis=1), np.nansum(rows, axis=1), np.nan)[:, None]
         name = trend.markers[mine[0]] if len(mine) == 1 else what
-        return _line(trend, "marker" if len(mine) == 1 else f"{len(mine)} markers", what, total, name, floor)
+        return _line(trend, "marker" if len(mine) == 1 else f"{len(mine)} markers", what, total, name)
     saved = _saved(db, order, what)
     if saved is None:
         raise TriageError(f"unknown marker or cause {what!r}", "see: triage history show")
-    return _line(trend, "cause", what, saved, what, floor)
+    return _line(trend, "cause", what, saved, what)
 
 
 def _saved(db: Database, order: Sequence[Build], cause: str) -> Floats | None:
@@ -49,7 +48,7 @@ def _saved(db: Database, order: Sequence[Build], cause: str) -> Floats | None:
     return np.array([[by.get(r) or 0.0] for b in order for r in b.runs])
 
 
-def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: float) -> Line:
+def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line:
     points: list[Point] = []
     for i, b in enumerate(trend.builds):
         mine = values[trend.of == i, 0]
@@ -68,7 +67,9 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: 
         trend.cause[:, -1:] if name == FRAME else _cause(trend, name),
         trend.causes,
     )
-    steps = shifts(levels(np.where(values > 0, values, np.nan), trend.of, len(trend.builds)), floor)
+    builds = len(trend.builds)  # of few builds the runs tell: their changes would hide in the spread they make
+    found = levels(np.where(values > 0, values, np.nan), trend.of, builds, spread_known=builds > MAX_YOUNG_BUILDS)
+    steps = shifts(found)
     starts = [0, *(s.at for s in steps)]
     return {
         "schema": SCHEMA,
@@ -85,9 +86,11 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str, floor: 
 
 def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
     """The markers that add most to a change of the frame, in its direction; start: of the level before it."""
-    rows = (trend.of >= start) & (trend.of < s.at), (trend.of >= s.at) & (trend.of < s.until)
-    # a marker that is new or gone counts with all its time
-    before, after = (_middles(trend.times[mine]) for mine in rows)
+    # a marker that this build brought or dropped counts with all its time, one of another build not at all
+    before, after = (
+        _middles(trend.times[(trend.of >= first) & (trend.of < end)], trend.times[trend.of == at])
+        for first, end, at in ((start, s.at, s.at - 1), (s.at, s.until, s.at))
+    )
     adds = np.sign(s.change) * (after - before)
     order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
     least = max(MIN_PART * adds[-1], 0.0)
@@ -98,12 +101,10 @@ def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
     ]
 
 
-def _middles(times: Floats) -> Floats:
-    """Median of each marker over some runs, 0 where it did not run."""
-    ran = np.isfinite(times).any(axis=0)
-    out = np.zeros(times.shape[1])
-    out[ran] = np.nanmedian(times[:, ran], axis=0)
-    return out
+def _middles(times: Floats, nearest: Floats) -> Floats:
+    """Median of each marker over some runs, 0 where it did not run in the nearest build."""
+    ran = np.asarray(np.isfinite(nearest).any(axis=0))
+    return np.array([np.nanmedian(column) if there else 0.0 for column, there in zip(times.T, ran, strict=True)])
 
 
 def _cause(trend: Trend, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
-from triage.ground.errors import RuleError
+from triage.ground.errors import RuleError, TriageError
 from triage.ground.phrasing import plural
+from triage.products import project
 from triage.products.rule_checks import published, rule_tests, wording_check
 from triage.products.rule_checks.references import cause_references, rule_references
 from triage.rulebook import cause_reader, packs, rulefile
@@ -92,3 +95,19 @@ def _each(read: Callable[[Path], _T], files: Sequence[Path], wrong: list[RuleErr
         except RuleError as e:
             wrong.append(e)
     return out
+
+
+def mistakes(path: Path, today: date) -> Iterator[str]:
+    """A line per mistake in a project's settings: keys, rule packs, thresholds, and accepted causes that do not exist."""
+    try:
+        found = project.load(today, path.parent, {project.VARIABLE: str(path)})
+        book = packs.select(packs.load([Path(r) for r in found.rules]), sets=found.sets)
+    except TriageError as e:
+        yield str(e) if str(path) in str(e) else f"{path}: {e}"
+        return
+    for entry in found.accepted:
+        if entry.cause not in book.causes:
+            close = difflib.get_close_matches(entry.cause, list(book.causes), 1)
+            yield f"{path}: accepted: unknown cause {entry.cause!r} - " + (
+                f"did you mean {close[0]!r}?" if close else "see: triage list causes"
+            )

@@ -83,7 +83,6 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     evidence = [found[r] for r in c["findings"] if r in found]
     by_id = ById(doc["workloads"])
     budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
-    worst = c["workloads"][0]
     saves, low, bound = (ns and ns * _alone(c) for ns in (c["saved_ns"], c["low_ns"], c["bound_ns"]))
     shown = _rows(evidence, by_id, doc["frame"]["duration_ns"], rows)
     return {
@@ -104,7 +103,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "chain": c["chain"] if len(c["chain"]) > 1 else [],
         "shares": phrases.shares(c, "other tickets"),
         "places": [_place(w, by_id) for w in c["workloads"][:3]] if c["scope"] != "frame" else [],
-        "whole": c["scope"] == "frame" or worst.endswith("frame"),
+        "whole": c["scope"] == "frame",
         "captures": doc["captures"][:2],
         "more_captures": max(0, len(doc["captures"]) - 2),
         "rows": shown,
@@ -167,32 +166,30 @@ def _rows(evidence: Sequence[FindingEntry], by_id: ById, total_ns: float | None,
     for f in evidence:
         if len(out) == most:
             break
-        row = _row(f, by_id, total_ns)
-        before, checks = shown.setdefault(f["workload"], set()), set(row["checks"].split("; "))
-        if not checks <= before:
+        checks, row = _row(f, by_id, total_ns)
+        before = shown.setdefault(f["workload"], set())
+        if not before.issuperset(checks):
             out.append(row)
-        before |= checks
+        before.update(checks)
     return out
 
 
-def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
-    """One line of evidence: the comparison with a number that decides, and its cell with line and column."""
+def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> tuple[list[str], dict[str, Any]]:
+    """Comparisons with a number that decides, and the line of evidence with them, the cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is" or e["threshold"] is None] or f["evidence"]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
     numbers = list({e["metric"]: e for e in reversed(numbers)}.values())[::-1]
     # first what the ticket's sentence says
-    stated = [
-        e
-        for e in numbers
-        if phrases.number(e["value"], e["unit"]).replace(".0 ", " ") in f["message"].replace(".0 ", " ")
-    ]
-    numbers = [*stated, *(e for e in numbers if e not in stated)]
-    return {
+    numbers.sort(key=lambda e: "stated" not in e)
+    stated = sum("stated" in e for e in numbers)
+    checks = [short(phrases.check(e), 80) for e in numbers[: max(2, stated)]]
+    return checks, {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
-        "why": phrases.check(numbers[0]) if numbers else f["title"],
-        "checks": "; ".join(short(phrases.check(e), 80) for e in numbers[: max(2, len(stated))]),
+        "why": checks[0] if checks else f["title"],
+        "also": "; ".join(checks[1:]),
+        "checks": "; ".join(checks),
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
     }
 

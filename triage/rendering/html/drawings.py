@@ -18,10 +18,11 @@ from triage.rendering.html.bars import box, number
 from triage.rendering.html.tree_data import Nodes, leaders
 
 WIDTH, ROW = 1160, 24
+MAX_BARS = 120  # of a tree
 MIN_WIDTH = 0.01  # share of the whole from which on a bar is seen as one
 
 
-def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
+def icicle(b: Bundle, nodes: Nodes) -> Markup:
     """The marker tree over time, as readers without a script see it."""
     total = nodes.ns[0]
     if not total:
@@ -34,7 +35,7 @@ def icicle(b: Bundle, nodes: Nodes, most: int = 120) -> Markup:
     depth = 0
     todo = [(0, 0.0, float(WIDTH), 0)]
     # level by level: where the drawing becomes too large, the deepest markers are left out, never a whole side
-    while todo and len(out) < most:
+    while todo and len(out) < MAX_BARS:
         k, x, w, row = todo.pop(0)
         depth = max(depth, row)
         out.append(_bar(nodes.name[k], nodes.ns[k], nodes.work[k] < 0, looks[k], x, w, row))

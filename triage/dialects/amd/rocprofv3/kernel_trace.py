@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from triage.capture.arrays import Floats, Indices, Masks, Names
+from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.source import Source
 from triage.capture.timeline.call_classes import class_of
 from triage.capture.trace_nouns import (
@@ -66,33 +67,29 @@ def trace(
     if begin is None or finish is None or (finish < begin).any():
         return None
     copies, calls, keys_of_calls = recorded
-    count, extra = len(begin), 0 if copies is None else len(copies)
+    if copies is None:
+        copies = pd.DataFrame(columns=["start", "end", "agent", "way", "name", "bytes", "Correlation_Id"])
+
+    def with_copies(dispatches: NDArray[Any], column: str) -> NDArray[Any]:
+        return np.concatenate([dispatches, copies[column].to_numpy(dtype=dispatches.dtype)])
+
+    count, zeros = len(begin), np.zeros(len(begin) + len(copies), dtype=np.int64)
     agent = agents if agents is not None else np.full(count, "0", dtype=object)
-    where = np.concatenate([agent, np.array([] if copies is None else copies["agent"], dtype=object)])
-    device, keys = pd.factorize(where)
-    wanted = [correlation if correlation is not None else np.full(count, "", dtype=object)]
-    labels = [names]
-    if copies is not None:
-        wanted.append(copies["Correlation_Id"].to_numpy(dtype=object))
-        labels.append(copies["name"].to_numpy(dtype=object))
-    name, words = pd.factorize(np.concatenate(labels))
-    zeros = np.zeros(extra, dtype=np.int64)
-    way = zeros if copies is None else copies["way"].to_numpy(dtype=np.int64)
-    pageable: Masks = np.zeros(count + extra, dtype=bool)
+    wanted = correlation if correlation is not None else np.full(count, "", dtype=object)
+    device, keys = pd.factorize(with_copies(agent, "agent"))
+    name, words = pd.factorize(with_copies(names, "name"))
     operations = Operations(
-        start=np.concatenate([begin, zeros if copies is None else copies["start"].to_numpy(dtype=np.int64)]),
-        end=np.concatenate([finish, zeros if copies is None else copies["end"].to_numpy(dtype=np.int64)]),
-        kind=np.concatenate([np.full(count, KERNEL), np.full(extra, COPY)]).astype(np.int8),
+        start=with_copies(begin, "start"),
+        end=with_copies(finish, "end"),
+        kind=np.repeat(np.array([KERNEL, COPY], dtype=np.int8), [count, len(copies)]),
         device=device.astype(np.int64),
-        stream=np.zeros(count + extra, dtype=np.int64),
-        process=np.zeros(count + extra, dtype=np.int64),
-        call=_called(np.concatenate(wanted), keys_of_calls),
+        stream=zeros,
+        process=zeros,
+        call=_called(with_copies(wanted, "Correlation_Id"), keys_of_calls),
         name=name.astype(np.int64),
-        bytes=np.concatenate(
-            [np.zeros(count, np.int64), zeros if copies is None else copies["bytes"].to_numpy(np.int64)]
-        ),
-        way=np.concatenate([np.full(count, OTHER_WAY), way]).astype(np.int8),
-        pageable=pageable,
+        bytes=with_copies(zeros[:count], "bytes"),
+        way=with_copies(np.full(count, OTHER_WAY, dtype=np.int8), "way"),
+        pageable=np.zeros(len(zeros), dtype=bool),
     )
     devices: list[tuple[str, str | None]] = [(str(k).rpartition(" ")[2] or "0", None) for k in keys]
     return Trace(operations, calls, devices, [str(w) for w in words], [""] * len(words))

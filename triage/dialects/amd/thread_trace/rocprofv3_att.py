@@ -74,11 +74,9 @@ def read(source: Source, options: Options) -> Table:
         part = np.array([sum(map(weight, k.rows)) for k in kernels])
         share = np.divide(part, whole, out=np.full(len(kernels), np.nan), where=whole > 0)
         table.columns[metric] = Column.computed(share, formula)
-    table.columns["waves.scratch_wait"] = Column(
-        np.divide([waiting_for_scratch(k) for k in kernels], whole, out=np.full(len(kernels), np.nan), where=whole > 0),
-        SCRATCH_WAIT,
-        formula=SCRATCH_WAIT,
-    )
+    waits = [waiting_for_scratch(k) for k in kernels]
+    share = np.divide(waits, whole, out=np.full(len(kernels), np.nan), where=whole > 0)
+    table.columns["waves.scratch_wait"] = Column.computed(share, SCRATCH_WAIT)
     table.locate = Places(kernels)
     table.quality += remarks
     return table
