@@ -243,6 +243,8 @@ class References(Struct, frozen=True):
         """Line -> why, of rows whose number is none, or which point to a row that is not there."""
         texts = list(_texts(blocks, self.id, self.parent))
         there = {own for _, (own, _) in texts} | {self.none}
+        if there.isdisjoint(parent for _, (_, parent) in texts):  # the rows below one marker, cut out of a list
+            there |= {parent for _, (_, parent) in texts}
         bad: dict[int, str] = {}
         for line, (own, parent) in texts:
             if not own.isdigit():

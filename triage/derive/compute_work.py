@@ -251,8 +251,9 @@ DERIVATIONS = (
         ask=("pipe.alu", "pipe.fma", "pipe.xu"),
     ),
     Derivation(
-        "pipe.top_other", "the highest of the other pipes", highest,
-        optional=("pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"), ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
+        "pipe.top_other", "the highest of the other pipes, else the ALUs of a phone",
+        lambda alus, *pipes: first(highest(*pipes), alus),
+        optional=("alu.utilization", "pipe.alu_use", "pipe.fma_use", "pipe.fp16", "pipe.lsu"), ask=("pipe.alu", "pipe.fma", "pipe.lsu"),
     ),
     Derivation(
         "name.tensor_like", "kernel name of a library's tensor kernel: xmma, hmma, wmma, s16816, tensorop or similar",

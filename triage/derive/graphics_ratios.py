@@ -22,6 +22,14 @@ _REASONS = (
     "attr_allocation",
     "ooo_warp_completion",
 )
+# Arm counts quads; what becomes of them, as shares
+_OF_QUADS = (
+    ("pixels.partial_coverage", "partial"),
+    ("prez.quads_culled", "killed_early"),
+    ("fpk.quads_killed", "killed_hidden"),
+    ("postz.quads", "tested_late"),
+    ("postz.quads_killed", "killed_late"),
+)
 _MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
@@ -108,7 +116,15 @@ DERIVATIONS = (
         lambda before, behind: np.where(behind > 0, np.fmax(before - behind, 0.0), np.nan),
         ("stage.raster_waiting", "stage.pixels_ready"),
     ),
-    _per("pixels.overdraw", "pixels.drawn", "target.pixels", "pixels drawn / pixels of the target"),
+    Derivation(
+        "pixels.overdraw", "pixels drawn / pixels of the target; or 1 + pixels drawn again, per pixel of the target",
+        lambda drawn, target, again: first(over(drawn, target), 1 + again),
+        optional=("pixels.drawn", "target.pixels", "pixels.repainted"), ask=("pixels.drawn", "target.pixels"),
+    ),
+    *(_per(metric, f"quads.{quads}", "quads.rasterized", f"quads {quads.replace('_', ' ')} / quads rasterised") for metric, quads in _OF_QUADS),
+    Derivation("pixels.shaded", "4 x quads rasterised", lambda quads: 4 * quads, ("quads.rasterized",)),
+    _per("shader.stalled", "core.starved", "core.cycles", "cycles without a warp to issue / cycles of the cores"),
+    _per("tiler.busy", "tiler.cycles", "gpu.cycles", "tiler cycles / GPU cycles"),
     Derivation(
         "pixels.late_fail_share", "pixels that failed after shading / pixels drawn",
         lambda failed, drawn: np.minimum(over(failed, drawn), 1.0), ("pixels.failed_late", "pixels.drawn"),

@@ -115,10 +115,10 @@ def _atomics(
     return np.clip(first(over(at_l2, all_), by_lines, by_requests, on_xe, by_l1), 0.0, 1.0)
 
 
-def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Values) -> Values:
+def _on_the_bus(time_ns: Values, read: Values, written: Values, capability: Values, moved: Values) -> Values:
     """Assume the fastest link for unknown GPUs; traffic above it used another link."""
     peak = np.select([capability < generation for generation, _ in _LINKS], [peak for _, peak in _LINKS], _FASTEST)
-    share = over(np.fmax(read, written), time_ns * 1e-9 * peak)  # both directions at a time
+    share = over(first(np.fmax(read, written), moved), time_ns * 1e-9 * peak)  # both directions at a time
     return np.where(share <= 1, share, np.nan)
 
 
@@ -203,12 +203,17 @@ DERIVATIONS = (
     Derivation("l2.sysmem_share", "system misses / all L2 misses", lambda s, p, d: over(s, s + p + d), _FAR),
     Derivation(
         "pcie.least_share", "the larger of bytes read and written / time / peak of the fastest 16-lane PCIe link of this GPU",
-        _on_the_bus, ("gpu.time",), ("pcie.read_bytes", "pcie.write_bytes", "device.capability"), ask=("pcie.read_bytes",),
+        _on_the_bus, ("gpu.time",), ("pcie.read_bytes", "pcie.write_bytes", "device.capability", "pcie.bytes"), ask=("pcie.read_bytes",),
+    ),
+    Derivation(
+        "pcie.bytes", "64 x transactions with system memory, beside a memory of the GPU's own",
+        lambda reads, own, writes: 64 * (reads + np.nan_to_num(writes)) + 0 * own, ("sysmem.reads", "vram.bytes_read"), ("sysmem.writes",),
     ),
     # video memory
     Derivation(
-        "vram.bytes", "bytes read + bytes written, else bandwidth x time", lambda r, w, b, t: first(r + w, b * t * 1e-9),
-        optional=(*_BYTES, "vram.bandwidth", "gpu.time"), ask=_BYTES,
+        "vram.bytes", "bytes read + bytes written, else bandwidth x time, else those of Intel's interface to memory",
+        lambda r, w, b, t, *gti: first(r + w, b * t * 1e-9, sum(gti)),
+        optional=(*_BYTES, "vram.bandwidth", "gpu.time", "gti.bytes_read", "gti.bytes_written"), ask=_BYTES,
     ),
     Derivation(
         "vram.bandwidth", "(bytes read + bytes written) / time", lambda r, w, t: (r + w) / (t * 1e-9),

@@ -16,7 +16,7 @@ from triage.capture.arrays import Codes, Floats, Masks, Values
 from triage.derive import View
 from triage.derive._arrays import highest
 from triage.derive._derivation import Derivation
-from triage.derive.vendor import vendor_of
+from triage.derive.vendor import tiler_of, vendor_of
 from triage.ground.columns import is_column
 from triage.ground.method import CLUSTER, HIGH, LOW, RAISED
 from triage.ground.phrasing import points, whole_percent
@@ -87,7 +87,9 @@ def _clusters(view: View) -> Clusters:
     # hand out one unit per run: there a unit from 60 % on is busy whatever the others do, and rules of others say so.
     by_unit = vendor_of(view.capture) in ("amd", "intel")
     alone = LOW if by_unit else HIGH
-    listed = _ends(have, measured) if by_unit else _complete(have, measured, count)
+    # what was computed stands on no list, nor do the two or five units that a phone's tool names
+    exported = [not tiler_of(view.capture) and f"{u}.throughput" in view.capture.facts for u in have]
+    listed = _ends(have, measured) if by_unit else _complete(have, measured, measured[exported].sum(axis=0))
     certain = listed | _with_memory(view) | (top >= alone)
     plain = (count >= MIN_MEASURED_UNITS) & (top >= LOW)
     enough = (count >= 2) & (top >= 0) | (top >= alone)

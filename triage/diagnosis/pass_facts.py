@@ -17,7 +17,7 @@ from triage.diagnosis.spots import PassFacts, Spot, join, share_facts
 from triage.ground.method import MATTERS
 from triage.ground.phrasing import plural, whole_percent
 from triage.ground.units import show
-from triage.reading.pixel_account import THROWN, Account, accounts, column
+from triage.reading.pixel_account import THROWN, Account, accounts, column, loose
 
 TINY = 4.0  # pixels per primitive: the limit of rule GFX001
 DENSE = 100_000  # heuristic: primitives of a pass below which its density is not worth a finding
@@ -52,7 +52,7 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts,
     counted = any(np.isfinite(column(view, m)).any() for m in ("prims.drawn", "invocations.vs"))
     pixels = column(view, "pixels.covered")
     shown = np.isfinite(pixels).any() or np.isfinite(column(view, "pixels.passed")).any()
-    every = [p for p in capture.passes if not p.rest]  # what lies between the passes draws to several targets
+    every = [p for p in capture.passes if not p.rest] or loose(capture)  # between passes there are several targets
     if total <= 0 or not counted or not shown or not every:
         return ()
     draws = Draws.read(capture, every)
@@ -60,7 +60,7 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts,
     book = _Book(capture, not_culled(view), pixels, every, accounts(capture, every, view), draws, hidden, total)
     unseen = _unseen(book)
     if not any(len(p.rows) > 1 for p in every) or not np.isfinite(pixels).any():
-        return (unseen,)
+        return (unseen, _wasted(book))
     return (unseen, _dense(book), _wasted(book), _layered(every, book.accounts, total))
 
 

@@ -74,30 +74,21 @@ def movable(
 ) -> Fences | None:
     """Where the compute pass at a position could run beside another one; None where it could not, or that is unknown.
 
-    order: roles of all passes in the order of the frame. The one of the two that moves passes nothing it needs and nothing
-    that needs it. barriers: how many stand before each pass, None where the export lists none: what no barrier parts
-    needs nothing of each other, whatever the names say.
+    order: roles of all passes in the order of the frame. The compute pass passes nothing it needs and nothing that needs it;
+    the other one stays where it is, for it may draw. barriers: how many stand before each pass, None where the export lists
+    none: what no barrier parts needs nothing of each other, whatever the names say.
     """
     if barriers is not None and not any(barriers[min(compute, beside) + 1 : max(compute, beside) + 1]):
         return _within_barriers(barriers, compute)
     guest, host = order[compute], order[beside]
     if guest is None or _reads(guest, host) or _reads(host, guest):
         return None
-    first, last = sorted((compute, beside))
-    between = order[first + 1 : last]
     # what the name of the host does not say is known only where everything the guest reads is accounted for
     if host is None and not guest.reads <= {r.id for r in order[:compute] if r is not None}:
         return None
-    early, late = order[first], order[last]
-    # neither may move: the later one reads something in between, and something in between reads the earlier one
-    if any(_reads(late, m) for m in between) and any(_reads(m, early) for m in between):
-        return None
-    # the guest is started and awaited around the other one, or the other one around it, where something known reads it
+    # the guest is started and awaited around the other one
     mine = _window(order, compute, guest)
-    if mine.after < beside and (mine.before < 0 or mine.before > beside):
-        return mine
-    other = _window(order, beside, host) if host is not None else None
-    return other if other is not None and other.after < compute < other.before else None
+    return mine if mine.after < beside and (mine.before < 0 or mine.before > beside) else None
 
 
 def _window(order: Sequence[Role | None], at: int, own: Role) -> Fences:

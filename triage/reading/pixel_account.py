@@ -87,6 +87,15 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     return out
 
 
+def loose(capture: Capture) -> list[Pass]:
+    """Draws without a marker, each as a pass: one that covers its target several times is known all the same."""
+    rest = np.concatenate(
+        [p.rows for p in capture.passes if p.rest] or [np.arange(0 if capture.passes else len(capture))]
+    )
+    rows = rest[capture.leaf[rest]][:MAX_LOOSE].tolist()
+    return [Pass((str(capture.names[i]),), np.array([i]), float(capture.self_ns[i])) for i in rows]
+
+
 def enter(capture: Capture) -> None:
     """Enter which passes draw geometry whose depth was laid, and the targets of those that are one workload.
 
@@ -100,13 +109,7 @@ def enter(capture: Capture) -> None:
     laid_depth.enter(capture, view)
     if is_column(view["target.pixels"]):
         return
-    single = [p for p in capture.passes if len(p.rows) == 1 and not p.rest]
-    # draws without a marker have no pass; one that covers its target several times is known all the same
-    rest = np.concatenate(
-        [p.rows for p in capture.passes if p.rest] or [np.arange(0 if capture.passes else len(capture))]
-    )
-    loose = rest[capture.leaf[rest]][:MAX_LOOSE].tolist()
-    single += [Pass((str(capture.names[i]),), np.array([i]), float(capture.self_ns[i])) for i in loose]
+    single = [p for p in capture.passes if len(p.rows) == 1 and not p.rest] + loose(capture)
     targets = np.full(len(capture), np.nan)
     for p, a in zip(single, accounts(capture, single, view), strict=True):
         if not a.early and (a.thrown or 0.0) < THROWN and a.shaded is not None:

@@ -137,7 +137,8 @@ def _other_gpus(headers: Sequence[Header]) -> Iterator[Header]:
     if not families & _WAVES:
         meant = {LANES: "warp.threads_per_inst", **meant}
     for h in headers:
-        if h.by_words and h.reading.metric in meant and "valu" not in words_of(h.text):
+        spelled = h.by_words or h.reading.metric.startswith("pixels.")  # `Overdraw` says nothing of how it is counted
+        if spelled and not h.fixed and h.reading.metric in meant and "valu" not in words_of(h.text):
             yield h.read_as(meant[h.reading.metric], f"by words, beside {family} counters" if family else say.BY_WORDS)
 
 
@@ -193,7 +194,7 @@ def _is_foreign(header: Header) -> bool:
     if unit in ("%", "ratio") and target == "count" and metric != "warp.threads_per_inst":
         return True
     try:
-        return not units.factor(unit, target)
+        return not say.is_rate(metric, unit) and not units.factor(unit, target)
     except UnknownUnit:
         return units.known(unit)
 
@@ -210,5 +211,5 @@ def _one_of_each(headers: Iterable[Header]) -> Columns:
             columns.stages.setdefault(metric, []).append(h)
             continue
         columns.unread.append(h)
-        columns.rivals += [h] if metric and not h.reading.lacks else []
+        columns.rivals += [h] if metric and not h.reading.lacks and not say.is_rate(metric, h.reading.unit) else []
     return columns

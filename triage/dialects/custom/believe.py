@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from triage import devices, schema
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import Column, Quality
-from triage.dialects.custom import vocabulary
+from triage.dialects.custom import say, vocabulary
 from triage.dialects.custom.agree import Columns
 from triage.dialects.custom.say import Header
 from triage.dialects.tables import unit_inference
@@ -313,7 +313,8 @@ def _other_units(evidence: Evidence) -> None:
 
 def _stated_factor(where: str, metric: str, text: str, unit: str) -> float:
     try:
-        return units.factor(unit, schema.get(metric).unit) if unit else 1.0  # without a unit: taken for canonical
+        target = "byte/s" if say.is_rate(metric, unit) else schema.get(metric).unit
+        return units.factor(unit, target) if unit else 1.0  # without a unit: taken for canonical
     except UnknownUnit as e:
         raise UnknownUnit(f"{where}: column {text!r}: {e.message}", e.hint) from e
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Decision, Quality, Table
-from triage.dialects.custom import agree, believe, rows
+from triage.dialects.custom import agree, believe, rows, say
 from triage.dialects.custom.believe import Evidence
 from triage.dialects.custom.say import Header
 from triage.dialects.tables import wide_table
@@ -43,6 +43,8 @@ def _enter_columns(table: Table, evidence: Evidence) -> None:
     for metric, h in used.items():
         if h.reading.lacks:
             _enter_opposite(table, metric)
+        elif say.is_rate(metric, h.reading.unit):
+            _enter_bytes(table, metric)
     for metric, stages in evidence.columns.stages.items():
         if metric in table.columns:
             _enter_highest(table, metric, stages, numbers)
@@ -54,6 +56,17 @@ def _enter_opposite(table: Table, metric: str) -> None:
     table.columns[metric] = Column(
         1 - raw.values, raw.header, unit=raw.unit, formula=f"1 - {raw.header}", inputs=(raw.header,)
     )
+
+
+def _enter_bytes(table: Table, metric: str) -> None:
+    """Turn bytes per second into bytes, where the table has times."""
+    rate, time = table.columns.pop(metric), table.columns.get("gpu.time")
+    if time is not None:
+        table.raw[rate.header] = rate
+        formula, inputs = f"{rate.header} x {time.header}", (rate.header,)
+        table.columns[metric] = Column(
+            rate.values * time.values * 1e-9, rate.header, unit=rate.unit, formula=formula, inputs=inputs
+        )
 
 
 def _enter_highest(table: Table, metric: str, stages: Sequence[Header], numbers: Mapping[int, Floats]) -> None:

@@ -339,6 +339,12 @@ def _opposite(words: Words, unit: str, header: str, has_meaning: bool) -> str:
     return "" if has_meaning or not (unit or rate) else vocabulary.opposites().get(words, "")
 
 
+def is_rate(metric: str, unit: str) -> bool:
+    """True for bytes per second of what a metric counts in bytes: with the time they are bytes."""
+    known = schema.get(metric)
+    return known.unit == "byte" and known.additive and units.known(unit) and units.unit(unit)[0] == "byte/s"
+
+
 def _fits(metric: str, unit: str, header: str) -> bool:
     """True if a metric can be in this unit, and the header does not say that something else is counted."""
     known = schema.get(metric)
@@ -353,6 +359,6 @@ def _fits(metric: str, unit: str, header: str) -> bool:
     if not unit and known.unit.startswith("byte"):  # reads, writes: of what, and in which size?
         return "byte" in header.lower() and known.unit == "byte"
     try:
-        return not unit or bool(units.factor(unit, known.unit))
+        return not unit or is_rate(metric, unit) or bool(units.factor(unit, known.unit))
     except UnknownUnit:
         return False

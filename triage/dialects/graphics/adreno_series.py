@@ -47,8 +47,6 @@ _NAMES = {
     "% Texture L1 Miss": "-l1tex.hit_rate",
     "% Texture L2 Miss": "-l2.hit_rate",
     "% Instruction Cache Miss": "-l1i.hit_rate",
-    "% Wave Context Occupancy": "sm.occupancy",
-    "% Time ALUs Working": "alu.utilization",
     "GPU % Utilization": "-gpu.idle",
     "GPU Utilization": "-gpu.idle",
 }
@@ -226,7 +224,7 @@ def metric_of(name: str) -> tuple[str, bool]:
 
 def by_metric() -> dict[str, list[str]]:
     """metric -> names that are used."""
-    aliases = ("% Shaders Busy", "% Shaders Stalled", "% Texture Pipes Busy", "% Texture Fetch Stall", "% Vertex Fetch Stall", "% Stalled on System Memory", "% Shader ALU Capacity Utilized")  # fmt: skip
+    aliases = ("% Wave Context Occupancy", "% Time ALUs Working", "% Shaders Busy", "% Shaders Stalled", "% Texture Pipes Busy", "% Texture Fetch Stall", "% Vertex Fetch Stall", "% Stalled on System Memory", "% Shader ALU Capacity Utilized")  # fmt: skip
     out: dict[str, list[str]] = {}
     for name in (*_NAMES, *aliases):
         if metric := metric_of(name)[0]:

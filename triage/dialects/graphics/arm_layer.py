@@ -32,24 +32,14 @@ _QUEUES = (
     "Fragment queue active cycles",
     "Main phase queue active cycles",
 )
-_PLAIN = {
-    "External read bytes": "vram.bytes_read",
-    "External write bytes": "vram.bytes_written",
-    "Input primitives": "prims.input",
-    "Visible primitives": "prims.rasterized",
-    "Fragment threads": "invocations.ps",
-    "Output external read bytes": "vram.bytes_read",
-    "Output external write bytes": "vram.bytes_written",
-}
+# counters by the names of the schema
+_COUNTS = (
+    *("External read bytes", "External write bytes", "Output external read bytes", "Output external write bytes"),
+    *("Input primitives", "Visible primitives", "Fragment threads", "Late ZS tested quads", "Late ZS killed quads"),
+    *("Rasterized fine quads", "Partial rasterized fine quads"),
+)
 _LABELS = ("Label", "Render pass")
 _SHARES = {"fma pipe utilization": "alu.utilization"}  # beside the names of the schema
-# counts of quads, as shares of those that the rasteriser made; names of Arm's counter reference
-_QUADS = "Rasterized fine quads"
-_OF_QUADS = {
-    "Late ZS tested quads": "postz.quads",
-    "Late ZS killed quads": "postz.quads_killed",
-    "Partial rasterized fine quads": "pixels.partial_coverage",
-}
 _LANES = 4.0  # pixels of a quad, whose samples take the texture unit a cycle at its full rate
 _TEXTURE = ("Texture unit cycles", "Texture samples")
 _UNITS = (
@@ -58,10 +48,7 @@ _UNITS = (
     "Varying unit cycles",
 )  # a cycle or less for each instruction
 # counters, which the layer prints with two decimals and other tools with none
-WHOLE = {
-    h.lower()
-    for h in (*_QUEUES, *_PLAIN, _QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")
-}
+WHOLE = {h.lower() for h in (*_QUEUES, *_COUNTS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")}
 MIN_QUEUES = 2  # columns of queue cycles that tell a table of passes
 _KINDS = {"compute": "compute", "dispatch": "compute", "trace": "raytracing", "transfer": "copy", "copy": "copy", "image": "copy", "buffer": "copy", "render": "geometry"}  # fmt: skip
 
@@ -82,13 +69,10 @@ def read(source: Source, options: Options) -> Table:
     kind = wide_table.find(headers, "Workload type")
     label = next(iter(wide_table.positions(headers, _LABELS).values()), -1)
     queues = list(wide_table.positions(headers, _QUEUES).values())
-    plain = {c: _PLAIN[h] for h, c in wide_table.positions(headers, _PLAIN).items()}
     if not queues or label < 0:
         raise BadCapture(f"{source.path}: no queue cycles", "add the queue counters to the layer, record again")
-    shares = _shares(headers, {kind, label, *queues, *plain})
-    counts = wide_table.positions(
-        headers, (_QUADS, *_OF_QUADS, *_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles")
-    )
+    plain, shares = _metrics(headers, {kind, label, *queues})
+    counts = wide_table.positions(headers, (*_TEXTURE, *_UNITS, "Width", "Height", "GPU active cycles"))
     numeric = sorted({*queues, *plain, *shares, *counts.values()})
     texts = [label, *([kind] if kind >= 0 else [])]
     wide = wide_table.read(source, line, headers, numeric, texts, decimal=options.decimal)
@@ -103,7 +87,9 @@ def read(source: Source, options: Options) -> Table:
         table.columns[metric] = wide.column(c)
     for c, metric in shares.items():
         table.columns.setdefault(metric, wide.column(c, "%", 0.01))
-    _per_quad(table, {h: wide.numbers[c] for h, c in counts.items()})
+    if "Width" in counts and "Height" in counts:
+        pixels = wide.numbers[counts["Width"]] * wide.numbers[counts["Height"]]
+        table.columns["target.pixels"] = Column(pixels, "", formula="Width x Height")
     _per_sample(table, {h: wide.numbers[c] for h, c in counts.items()})
     # the layer runs one workload at a time: its phases follow each other, except vertex work beside the non-fragment queue
     timed = [counts["GPU active cycles"]] if "GPU active cycles" in counts else queues
@@ -119,31 +105,17 @@ def read(source: Source, options: Options) -> Table:
     return table
 
 
-def _shares(headers: list[str], taken: set[int]) -> dict[int, str]:
-    """Columns in percent, by what the schema calls them: column -> metric."""
+def _metrics(headers: list[str], taken: set[int]) -> tuple[dict[int, str], dict[int, str]]:
+    """Counts, and shares in percent, by what the schema calls them: column -> metric."""
     found: dict[int, str] = {}
     for c, header in enumerate(headers):
-        bare = header.strip().removesuffix("%").strip()
-        metric = schema.by_alias().get(schema.normal(bare)) or _SHARES.get(schema.normal(bare), "")
-        if c not in taken and header.strip().endswith("%") and metric and metric not in found.values():
+        bare = schema.normal(header.strip().removesuffix("%"))
+        metric = schema.by_alias().get(bare) or _SHARES.get(bare, "")
+        if c not in taken and metric and metric not in found.values():
             found[c] = metric
-    return {c: m for c, m in found.items() if schema.get(m).unit == "ratio"}
-
-
-def _per_quad(table: Table, counts: dict[str, Floats]) -> None:
-    """Pixels of the rasteriser and of the target, and what becomes of the quads."""
-    if "Width" in counts and "Height" in counts:
-        pixels = counts["Width"] * counts["Height"]
-        table.columns["target.pixels"] = Column(pixels, "", formula="Width x Height")
-    quads = counts.get(_QUADS)
-    if quads is None:
-        return
-    table.columns["pixels.shaded"] = Column(quads * _LANES, "", formula=f"{_QUADS} x {_LANES:g}")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for header, metric in _OF_QUADS.items():
-            if header in counts:
-                share = np.where(quads > 0, counts[header] / quads, np.nan)
-                table.columns[metric] = Column(share, "", formula=f"{header} / {_QUADS}")
+    shares = {c: m for c, m in found.items() if schema.get(m).unit == "ratio"}
+    counts = {c: m for c, m in found.items() if schema.get(m).unit in ("byte", "count") and m != "target.pixels"}
+    return counts, shares
 
 
 def _per_sample(table: Table, counts: dict[str, Floats]) -> None:
@@ -162,4 +134,5 @@ def _per_sample(table: Table, counts: dict[str, Floats]) -> None:
 
 def names() -> dict[str, list[str]]:
     """Counters that are used."""
-    return {metric: [header] for header, metric in _PLAIN.items()} | {"gpu.time": list(_QUEUES)}
+    known = schema.by_alias()
+    return {known[schema.normal(header)]: [header] for header in _COUNTS} | {"gpu.time": list(_QUEUES)}

@@ -27,17 +27,6 @@ MIN_SERIES = 3  # columns of charts of a Mali GPU that tell the table
 _SERIES_RE = re.compile(r"^\s*((?:Mali|GPU)\b[^:]{0,80}):\s{0,4}([^:]{2,80}?)\s*$")
 _TIMES = ("Time", "Start")
 _LABELS = ("Region", "Annotation", "Pass", "Render pass", "Bookmark", "Marker")
-_NAMES = {
-    "Fragment overdraw": "pixels.overdraw",
-    "Fragments/pixel": "pixels.overdraw",
-    "Partial coverage rate": "pixels.partial_coverage",
-    "Input primitives": "prims.input",
-    "Visible primitives": "prims.rasterized",
-    "Read bytes": "vram.bytes_read",
-    "External read bytes": "vram.bytes_read",
-    "Write bytes": "vram.bytes_written",
-    "External write bytes": "vram.bytes_written",
-}
 _REST = "(no region)"
 
 
@@ -50,7 +39,7 @@ def metric_of(header: str) -> str:
     if not m:
         return ""
     for name in (m[2], f"{m[2]} {m[1].split()[-1].lower()}"):
-        if found := _NAMES.get(name) or schema.by_alias().get(schema.normal(name), ""):
+        if found := schema.by_alias().get(schema.normal(name), ""):
             # charts of cycles hold counts, whatever the series is called
             return "" if "cycle" in m[1].lower() and schema.get(found).unit == "ratio" else found
     return ""
@@ -143,9 +132,7 @@ def _seconds(text: str, header: str) -> float:
 def names() -> dict[str, list[str]]:
     """Series that are used."""
     out: dict[str, list[str]] = {"gpu.time": ["Time"]}
-    for name, metric in _NAMES.items():
-        out.setdefault(metric, []).append(name)
-    for name in ("Arithmetic unit utilization", "Texture unit utilization", "Load/store unit utilization", "Varying unit utilization", "External bus read stall rate", "Late ZS killed quad percentage", "Late ZS tested quad percentage"):  # fmt: skip
+    for name in ("Fragment overdraw", "Partial coverage rate", "Input primitives", "Visible primitives", "Read bytes", "External read bytes", "Write bytes", "External write bytes", "Arithmetic unit utilization", "Texture unit utilization", "Load/store unit utilization", "Varying unit utilization", "External bus read stall rate", "Late ZS killed quad percentage", "Late ZS tested quad percentage"):  # fmt: skip
         out.setdefault(schema.by_alias()[schema.normal(name)], []).append(name)
     return out
 

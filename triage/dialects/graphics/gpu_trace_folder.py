@@ -81,11 +81,11 @@ def what(source: Source) -> str:
     low = first.lower()
     if low == "gpu frame time" and rest:
         return "frame"
+    counters = sum(bool(perfworks.counter(c)) for c in rest)
     if low in ("event_text", "event text") or (
         sep == "\t" and low == "event" and rest and re.match(r"time_ms|frame", rest[0], re.I)
     ):
-        return "events"
-    counters = sum(bool(perfworks.counter(c)) for c in rest)
+        return "regimes" if counters else "events"  # people join the two tables
     # the exporter keeps times in a file of their own, and writes no units
     timed = any((_TIME.search(c) and "__" not in c) or wide_table.split_unit(c)[1] for c in rest)
     if name_at([first, *rest]) or (

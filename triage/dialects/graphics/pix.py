@@ -235,7 +235,8 @@ def _work(names: Names, ids: Names, parent: Indices, time: Floats, counters: lis
     measured = np.isfinite(time)
     if not measured.any() and counters:
         measured = np.logical_or.reduce([np.isfinite(c) for c in counters])
-    keep = np.array([bool(str(i).strip()) for i in ids]) & measured
+    numbered = np.array([bool(str(i).strip()) for i in ids])
+    keep = (numbered | ~numbered.any()) & measured  # a list of markers alone has no Global IDs at all
     for i in np.flatnonzero(measured):  # pixtool's markers have no Global ID, only measured events below them
         if parent[i] >= 0 and measured[parent[i]]:
             keep[parent[i]] = True
