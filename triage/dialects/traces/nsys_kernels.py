@@ -9,8 +9,8 @@ from triage.capture.redundancy import Extremes, Ordered, Product, Shares
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
-from triage.dialects.tables import extents, kernel_sums
-from triage.dialects.traces import nsys, nsys_trace
+from triage.dialects.tables import extents, kernel_sums, trace_span
+from triage.dialects.traces import nsys
 from triage.ground.errors import BadCapture
 from triage.ground.units import show
 
@@ -104,7 +104,7 @@ def read(source: Source, options: Options) -> Table:
     if "nvtx range" in low:
         table.paths = grid.texts[low.index("nvtx range")]
     marked = best.report == "nvtx_gpu_proj_sum"
-    table.kinds = np.full(len(table), "marker", dtype=object) if marked else nsys_trace.kinds(table.names)
+    table.kinds = np.full(len(table), "marker", dtype=object) if marked else trace_span.kinds(table.names)
     used = {name, *times.values(), calls, *shapes.values(), *texts}
     table.unmapped = [h for i, h in enumerate(best.headers) if i not in used]
     table.notes.append(f"nsys stats report {best.report}: times without counters")
