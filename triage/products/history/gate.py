@@ -34,10 +34,10 @@ from triage.products.history.changepoints import (
 )
 from triage.products.history.gate_lines import doubt, is_own, line, now, slower_by
 from triage.products.history.history_chart import build
-from triage.products.history.history_result import SCHEMA, Added, Gate, Moved, Named, Over, Unsure
+from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
 from triage.products.history.store import Build, Database
-from triage.products.history.trend import FRAME, MIN_PART, Trend, load
+from triage.products.history.trend import FRAME, Trend, load, parts_of
 from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, unmeasured
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
@@ -46,7 +46,6 @@ MAX_BUILDS_REPORTED = 20  # builds for which a change is still reported; older o
 MAX_YOUNG_BUILDS = 3 * KNOWN  # in fewer a few changes are a large part of the spread between builds
 _SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
 MAX_NAMED_MARKERS = 2  # markers that a note names
-MAX_PARTS = 3  # markers that the line of the frame names
 Changes: TypeAlias = tuple[list[Moved], list[Moved], tuple[int, int, int] | None]  # the last: builds of the frame's
 
 
@@ -103,7 +102,7 @@ def judge(
     for m in slower:
         m["failing"] = m["change"] > threshold
     seen = detectable(level, steps, max(floor, threshold), first)
-    parts = _parts(trend, steps, span) if span else []
+    parts = parts_of(trend, steps, span) if span else []
     for m in (*slower, *faster) if parts else ():
         if m["marker"] == [FRAME]:
             by = next(b for b in trend.builds if b.key.revision == parts[0]["by"])
@@ -254,37 +253,6 @@ def _step(
     # no single step: it crept in, or there are too few runs to say where
     where = (best.at, best.seen, best.first, best.last) if best else (last, last, until, last)
     return Shift(m, *where, math.expm1(gap), math.expm1(gap - half), math.expm1(gap + half), last + 1)
-
-
-def _parts(trend: Trend, steps: Sequence[Shift], span: tuple[int, int, int]) -> list[Added]:
-    """The markers that changed the frame most since builds start..until-1, each with the build that brought it."""
-    start, until, at = span
-    last = len(trend.builds) - 1
-    adds = trend.adds((start, until), (at, last + 1), last)
-    sign = np.sign(adds[-1])
-    out: list[Added] = []
-    for m in np.argsort(-sign * adds[:-1], kind="stable").tolist():
-        if len(out) == MAX_PARTS or sign * adds[m] <= max(MIN_PART * sign * adds[-1], 0.0):
-            break
-        ran = [b for b in range(start, last + 1) if trend.middle(m, b, b + 1) > 0]
-        was, now_ = until - 1 in ran, last in ran
-        if was and now_:
-            own = [s for s in steps if s.marker == m and s.at > start and (s.change > 0) == (sign > 0)]
-            by = max(own, key=lambda s: abs(s.change)).at if own else None
-        else:
-            by = ran[-1] + 1 if was else next(b for b in ran if b >= until)
-        if by is not None:
-            came = "" if was and now_ else "gone" if was else "new"
-            revision = trend.builds[by].key.revision
-            out.append(
-                {
-                    "marker": trend.markers[m].split(SEP),
-                    "adds_ns": round(float(adds[m]), 1),
-                    "by": revision,
-                    "came": came,
-                }
-            )
-    return out
 
 
 def _unsure(
