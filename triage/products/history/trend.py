@@ -84,16 +84,9 @@ def parts_of(trend: Trend, steps: Sequence[Shift], span: tuple[int, int, int]) -
         else:
             by = ran[-1] + 1 if was else next(b for b in ran if b >= until)
         if by is not None:
-            came = "" if was and now_ else "gone" if was else "new"
+            name, ns, came = trend.markers[m].split(SEP), round(float(adds[m]), 1), "" if was else "new"
             revision = trend.builds[by].key.revision
-            out.append(
-                {
-                    "marker": trend.markers[m].split(SEP),
-                    "adds_ns": round(float(adds[m]), 1),
-                    "by": revision,
-                    "came": came,
-                }
-            )
+            out.append({"marker": name, "adds_ns": ns, "by": revision, "came": came if now_ else "gone"})
     return out
 
 
