@@ -120,6 +120,7 @@ DERIVATIONS = (
         optional=("waves.launched", "launch.grid_size", "launch.group_warps", "device.sm_count"), whole=True,
         ask=("launch.grid_size", "launch.block_size"),
     ),
+    Derivation("lds.throughput", "LDS busy", lambda busy: busy, ("lds.busy",)),
     Derivation("lds.bank_conflict_rate", "1 - 1 / ways", lambda ways: 1 - 1 / ways, ("shared.conflict_ways",)),
     # active, stalled and idle time are all time; rounding may take the sum just above it
     Derivation(

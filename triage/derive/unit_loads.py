@@ -221,8 +221,8 @@ DERIVATIONS = (
     Derivation(
         "unit.shared",
         "shared memory's part of L1's data stage, the LDS's share of peak or time; 0 for groups without shared memory",
-        lambda part, lds, busy, static, dynamic: first(part, lds, busy, _none_asked(static, dynamic)),
-        optional=("l1tex.shared_data", "lds.throughput", "lds.busy", *_ASKED), ask=("l1tex.shared_data",),
+        lambda part, lds, static, dynamic: first(part, lds, _none_asked(static, dynamic)),
+        optional=("l1tex.shared_data", "lds.throughput", *_ASKED), ask=("l1tex.shared_data",),
     ),
     Derivation(
         "unit.l2", "the highest of L2, its look-up and the crossbar", highest,

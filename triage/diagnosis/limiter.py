@@ -7,14 +7,13 @@ from functools import reduce
 import numpy as np
 from msgspec import Struct
 
-from triage.capture.arrays import Codes, Floats, Masks
+from triage.capture.arrays import Codes, Floats
 from triage.derive import View
 from triage.derive.sm_activity import STALL_NAMED
 from triage.derive.speed_of_light import Clusters, clusters
 from triage.ground.columns import is_column
 from triage.ground.limiters import BANDS, code
 from triage.ground.method import BALANCED, HIGH, IDLE_LIMITS, LOW, TINY_NS
-from triage.schema.derived import HARDWARE_UNITS
 
 PACING_SHARE = 0.5  # the side that bounds half of the frames sets the pace
 _EPS = 1e-9  # 70.5 % lies 10 points above 60.5 %, whatever binary fractions say
@@ -148,10 +147,3 @@ def _by_longest_wait(view: View, out: Codes) -> Codes:
                 ahead = (out == code("unknown")) & (share >= longest)
             chosen[ahead], longest = code(word), np.where(ahead, share, longest)
     return chosen.astype(np.int8)
-
-
-def unit_names(c: Clusters, flags: Masks, workload: int) -> list[str]:
-    """Shown names of the units flagged for one workload, highest SOL first."""
-    # ties in the order of the hardware table, upside down because the whole is reversed
-    found = [(float(c.sol[i, workload]), -i, HARDWARE_UNITS[u]) for i, u in enumerate(c.names) if flags[i, workload]]
-    return [name for _, _, name in sorted(found, reverse=True)]

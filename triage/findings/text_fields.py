@@ -13,7 +13,6 @@ from triage.capture.capture import SEP, Derived
 from triage.derive import View
 from triage.derive.sm_activity import losses
 from triage.derive.speed_of_light import clusters
-from triage.diagnosis.limiter import unit_names
 from triage.findings import occupancy_text
 from triage.ground.columns import is_column
 from triage.ground.limiters import CLASSES, limiter_words
@@ -37,12 +36,9 @@ def _top_unit(view: View, i: int) -> str:
 
 def _top_units(view: View, i: int) -> str:
     c = clusters(view)
-    return " and ".join(unit_names(c, c.primary, i)) or "no unit"
-
-
-def _second_units(view: View, i: int) -> str:
-    c = clusters(view)
-    return " and ".join(unit_names(c, c.secondary, i)) or "no unit"
+    # highest first, ties in the order of the hardware table
+    found = [(-c.sol[k, i], HARDWARE_UNITS[u]) for k, u in enumerate(c.names) if c.primary[k, i]]
+    return " and ".join(name for _, name in sorted(found, key=lambda unit: unit[0])) or "no unit"
 
 
 def _top_stall(view: View, i: int) -> str:
@@ -74,7 +70,6 @@ FIELDS: dict[str, Callable[[View, int], str]] = {
     "kind": _kind,
     "top_unit": _top_unit,
     "top_units": _top_units,
-    "second_units": _second_units,
     "top_stall": _top_stall,
     "limiter": occupancy_text.limiter,
     "next_step": occupancy_text.next_step,

@@ -138,7 +138,7 @@ PATH = (
 
 # Fields that a sentence may use in braces beside the rule's own names; findings.text_fields fills them.
 TEXT_FIELDS = frozenset((
-    "workload", "top_unit", "top_units", "second_units", "kind", "top_stall", "limiter", "next_step", "loader_function", "detail",
+    "workload", "top_unit", "top_units", "kind", "top_stall", "limiter", "next_step", "loader_function", "detail",
 ))  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from triage.schema._metric import flag
 
 HARDWARE_UNITS: dict[str, str] = {
     # metric prefix -> name shown, in the order of the data flow; ties go to the earlier one
-    "sm": "SM", "l1tex": "TEX", "l2": "L2", "vram": "VRAM", "crop": "CROP", "zrop": "ZROP", "pd": "PD", "vaf": "VAF",
-    "vpc": "VPC", "pes": "PES", "raster": "RASTER", "prop": "PROP", "rtcore": "RTCORE", "pcie": "PCIe", "memory": "MEM",
+    "sm": "SM", "l1tex": "TEX", "lds": "LDS", "l2": "L2", "vram": "VRAM", "crop": "CROP", "zrop": "ZROP", "pd": "PD",
+    "vaf": "VAF", "vpc": "VPC", "pes": "PES", "raster": "RASTER", "prop": "PROP", "rtcore": "RTCORE", "pcie": "PCIe", "memory": "MEM",
 }  # fmt: skip
 # A phone's tools give no share of peak for most of its units, but how busy they were or how long they held work up:
 # metric -> name shown beside the others

@@ -259,3 +259,17 @@ def test_time_of_all_calls(header: str, cells: str, ns: float, tmp_path: Path) -
 
 def test_a_share_of_the_gpu_is_no_time() -> None:
     assert by_words("GPU share") == [""] and by_words("GPU (ms)") == ["gpu.time"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "noun"),
+    [
+        ("triton_poi_fused_add_0", "void gemm<4>(float*)", "kernels"),
+        ("triton_poi_fused_add_0", "Bloom", "markers"),
+        ("Post::Bloom (half)", "FScene::Render", "markers"),
+    ],
+)
+def test_compiled_names_are_kernels(first: str, second: str, noun: str, tmp_path: Path) -> None:
+    file = _table(tmp_path, "name,time (us),SM %,DRAM %", f"{first},700,12,88", f"{second},300,30,40")
+    api.diagnose(file).save(tmp_path / "report.txt", "terminal")
+    assert f"in 2 {noun}" in (tmp_path / "report.txt").read_text("utf-8")

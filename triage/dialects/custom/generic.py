@@ -27,8 +27,10 @@ from triage.dialects.custom.say import by_name, say, worded
 from triage.dialects.tables import device_name, kernel_sums, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.errors import BadCapture, NotTriageable
+from triage.ground.kernel_owners import owner_of
 
 _WORK_RE = re.compile(r"\b(?:kernel(?: name)?|op|operator|operation)\Z")
+_MAKERS = ("compiler", "framework", "library")
 SAME_RATIO = 0.01  # between rounded percentages and their times
 NAME = "generic"
 TITLE = "Custom table, one row per workload"
@@ -88,7 +90,7 @@ def read(source: Source, options: Options) -> Table:
     target_size.enter(table, headers, wide.numbers)
     _say_missing(table, wide.numbers.get(_share_column(headers)))
     table.collect, asked_for = metric_tables.asking(headers, columns.used)
-    if _is_of_kernels(headers, roles):
+    if _is_of_kernels(headers, roles) or ("name" in roles and all(map(_is_compiled, wide.texts[roles["name"]]))):
         enter_all_calls(table, evidence)
         table.tells["work"] = "compute"
     if not metric_tables.tool_of(headers):
@@ -99,6 +101,12 @@ def read(source: Source, options: Options) -> Table:
 def _is_of_kernels(headers: Sequence[str], roles: Mapping[str, int]) -> bool:
     """True for a table that calls its rows kernels or operators."""
     return "name" in roles and bool(_WORK_RE.search(schema.normal(headers[roles["name"]])))
+
+
+def _is_compiled(name: str) -> bool:
+    """True for a function's whole C++ name, or one that a compiler, a framework or a library gives its kernels."""
+    owner = owner_of(name)
+    return name.startswith(("void ", "_Z")) or (owner is not None and owner.owner in _MAKERS)
 
 
 def _without_columns(source: Source, line: int, wide: Wide, roles: dict[str, int]) -> Table:
