@@ -32,11 +32,12 @@ class UndiagnosedEntry(TypedDict):
 
 
 class AtLimitEntry(TypedDict):
-    """Time at a hardware limit, and how many workloads."""
+    """Time at a hardware limit, how many workloads, and the names of the longest."""
 
     ns: float
     share: float | None
     count: int
+    names: list[str]
 
 
 class VerdictEntry(TypedDict):
