@@ -422,3 +422,58 @@ def test_ranges_of_the_program_say_what_the_host_did() -> None:
     trace.ranges = Calls(at, np.array([1_000, 600, 710]), 0 * at, 0 * at, np.arange(3), names)
     ((name, ns),) = build(trace).devices[0].doing  # the step holds both, and ten of 985 ns explain little
     assert name == "MPI_Recv" and abs(ns - 500) < 5
+
+
+def test_a_wait_is_blamed_for_as_much_as_the_device_worked_before_it() -> None:
+    ops = [(0, 100, KERNEL, 0), (1_000, 10, KERNEL, 1)]
+    calls = [(0, 5, LAUNCH, False), (5, 115, SYNC, False), (990, 10, LAUNCH, False)]
+    trace = trace_of(ops, [calls[0], calls[2], calls[1]])
+    found = build(trace).devices[0]
+    # the wait holds 20 ns, and of the 880 that follow 100 had run beside the kernel before it
+    assert found.gap("sync").blamed_ns == 20 + 100 and found.gap("sync").total_ns == 20
+    at = np.array([200])
+    trace.system = Calls(at, at + 750, 0 * at, 0 * at, 0 * at, ["write()"])
+    found = build(trace).devices[0]  # what the host writes is no part of the wait
+    assert found.gap("sync").blamed_ns == 20 + 100 and found.system_ns == 750
+    assert found.doing[0][0] == "write()" and found.longest[0].cause == "host"
+
+
+def test_queued_work_counts_as_ahead_of_the_wait_for_it() -> None:
+    ops = [(0, 100, KERNEL, 0), (102, 100, KERNEL, 1), (1_000, 10, KERNEL, 2)]
+    calls = [(0, 5, LAUNCH, False), (5, 5, LAUNCH, False), (990, 10, LAUNCH, False), (10, 202, SYNC, False)]
+    assert build(trace_of(ops, calls)).devices[0].gap("sync").blamed_ns == 10 + 200
+
+
+def test_the_first_launch_of_a_kernel_passes_once() -> None:
+    first, later = 2 * MS, 5 * US
+    at = [0, first, *(first + k * 100 * US for k in range(1, 9))]
+    ops = [(t, 50 * US if i else 10, KERNEL, i) for i, t in enumerate(at)]
+    calls = [(t - later if i else 0, later if i else 5, LAUNCH, False) for i, t in enumerate(at)]
+    trace = trace_of(ops, calls)
+    trace.operations.name = np.array([0] + [1] * 9)
+    trace.names, trace.functions = ["a", "b"], ["", ""]
+    found = build(trace).devices[0]
+    assert found.once_ns == pytest.approx(first - 50 * US, rel=0.02)
+    trace.operations.name = np.array([0, 1] + [2] * 8)  # a kernel that runs once tells nothing
+    trace.names, trace.functions = ["a", "b", "c"], [""] * 3
+    assert build(trace).devices[0].once_ns == 0
+
+
+def test_filling_a_queue_is_no_late_host() -> None:
+    ops = [(0, 10 * US, KERNEL, 0), (300 * US, 10 * US, KERNEL, 1)]
+    ops += [(310 * US + k * 500 * US + 2, 500 * US - 2, KERNEL, 2 + k) for k in range(20)]
+    calls = [(0, 5, LAUNCH, False)] + [(290 * US + k, 1, LAUNCH, False) for k in range(21)]
+    trace = trace_of(ops, calls)
+    trace.grace = 100 * US
+    found = build(trace).devices[0]
+    assert found.once_ns == found.gap("host").blamed_ns == 280 * US
+    trace.grace = None  # a whole run, whose beginning is the program's
+    assert build(trace).devices[0].once_ns == 0
+
+
+def test_a_start_ends_at_the_gap_that_is_most_of_it() -> None:
+    ops = [(0, 10, KERNEL, 0), (400 * MS, 10 * US, KERNEL, 1)]
+    ops += [(400 * MS + k * 20 * US, 19 * US, KERNEL, 1) for k in range(1, 60)]
+    calls = [(0, 5, LAUNCH, False), (10, 400 * MS - 20, MEMCPY, False)]
+    found = build(trace_of(ops, calls))
+    assert found.steady == 400 * MS and found.judged[0].span_ns == 60 * 20 * US - US and found.starting == "call"

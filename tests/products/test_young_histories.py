@@ -13,7 +13,6 @@ from triage.products.history import history_chart, history_report
 from triage.products.history.gate import judge, line
 from triage.products.history.trend import FRAME
 from triage.products.history.trend_series import _line
-from triage.products.noise import FLOOR
 
 
 def test_no_step_above_the_printed_change_passes_and_noise_alone_does() -> None:
@@ -70,7 +69,7 @@ def test_a_step_is_reported_with_what_became_of_it() -> None:
     doc = judge(halved, "before")
     assert "still slower since 002: Frame / 0 4.91x" in history_report.verdict(doc)
     assert any("6.64x the time" in f and "4.91x the time now" in f for f in doc["failed"])
-    shown = history_report.trend(_line(halved, "frame", FRAME, halved.times[:, -1:], FRAME, FLOOR), "terminal")
+    shown = history_report.trend(_line(halved, "frame", FRAME, halved.times[:, -1:], FRAME), "terminal")
     words = " ".join(shown.split())
     assert "Against 003: \u221219.1 %. Latest lasting change of level: \u221226.0 % (faster) at 004 or 003." in words
     assert "level 4.650 ms -> 3.440 ms" in words

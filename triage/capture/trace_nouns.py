@@ -147,9 +147,9 @@ class Trace(Struct):
     devices: (key, name or None) in the order that Operations.device counts in. names: of operations; functions: what a
     profiler of single kernels calls each, "" where that is not known. command: (function, launches to skip before it) ->
     how to profile one launch. grace: ns after a call's return in which its work is still being launched, after which it
-    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first. steps: of the
+    is queued; None where the rest of a gap is the launch's whatever it lasts. operators: longest first; operator: a number that tells those of the operations apart, -1 where unknown. steps: of the
     framework's profiler, in order; optimizer: the optimizer's part of them. framework: starts and ends of operators on threads that start work; loading: of the host's waits for a data loader; loads_itself: True
-    where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; host_work: its operators that compute on the host.
+    where the loader has no workers, so that the waiting thread does the work; loading_in: the function that takes most of them, and its share. ranges: that the program marked on its threads, in the form of calls; host_work: its operators that compute on the host; system: calls of the operating system outside the runtime's.
     rank: of the process in its job, of world ranks, 0 where that is unknown. groups: row of a collective -> the ranks that take part. messages: row of a collective -> what it moves.
     """
 
@@ -161,6 +161,7 @@ class Trace(Struct):
     command: Callable[[str, int], str] | None = None
     grace: int | None = None
     operators: list[Operator] = field(default_factory=list)
+    operator: Indices | None = None
     steps: list[Step] = field(default_factory=list)
     optimizer: list[Step] = field(default_factory=list)
     loading: tuple[Indices, Indices] | None = None
@@ -169,6 +170,7 @@ class Trace(Struct):
     loading_in: tuple[str, float] | None = None
     ranges: Calls | None = None
     host_work: Calls | None = None
+    system: Calls | None = None
     rank: int | None = None
     world: int = 0
     groups: dict[int, str] = field(default_factory=dict)
@@ -192,7 +194,7 @@ class GapClass(Struct, frozen=True):
 class Gap(Struct, frozen=True):
     """One hole in a device's work. before, after: table rows of the operations around it. call: what led it, in words.
 
-    cause: the class to which most of it goes, which is cause_ns.
+    cause: the class that holds most of it, which is cause_ns.
     """
 
     start: int
@@ -213,11 +215,11 @@ class DeviceTimeline(Struct):
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
-    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; loading_worked_ns: the device's work between them; loading_used_ns: time up to the last wait without them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
+    memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; system_ns: inside calls of the operating system; loading_worked_ns, loading_used_ns: the device's work, and the time, that as many batches take between two of them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
-    that they load code. ahead_ns: work before gaps that the host leads without waiting for it.
+    that they load code; once_ns: of the host's code that passes once. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
-    beyond that of the device that came to them last. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
+    beyond that of the device that came to them last; late_ns: beyond the median of their like. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
     """
 
@@ -266,19 +268,19 @@ class DeviceTimeline(Struct):
     loading_own_ns: int = 0
     framework_ns: int = 0
     host_work_ns: int = 0
+    system_ns: int = 0
     batches: int = 0
     loading_worked_ns: int = 0
     loading_used_ns: int = 0
     optimizer_launch_ns: int = 0
     optimizer_host_ns: int = 0
     slow_launch_ns: int = 0
+    once_ns: int = 0
     collective_ns: int = 0
     comm_in_line_ns: int = 0
     ahead_ns: int = 0
     wait_ns: int = 0
     late_ns: int = 0
-    late_calls: int = 0
-    latest: tuple[str, int, int] | None = None
     doing: list[tuple[str, int]] = field(default_factory=list)
     lanes: dict[str, list[float]] = field(default_factory=dict)
 
@@ -307,7 +309,7 @@ class HostCalls(Struct, frozen=True):
 
 
 class RankShare(Struct, frozen=True):
-    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, 0 where ranks are missing."""
+    """One rank of a job. comm_ns: time in collectives; wait_ns: of it, beyond the rank that came last, without the first; last: how often it was that, of the ranks read."""
 
     rank: str
     comm_ns: int
@@ -320,7 +322,7 @@ class Timeline(Struct):
 
     start, end: of all devices together, ns. own_ns: time of every operation, shared out where several ran at once; their
     sum is the busy time. host: None where no call was recorded. sliced: cut from a longer run, so its beginning is no start. loading_in: as in Trace.
-    job: ranks of `world` that were read together, of which this one stands at `mine`. judged: the devices without a long start with little work, which ends at `steady`: what findings and shares are of.
+    job: ranks of `world` that were read together, of which this one stands at `mine`. judged: the devices without a long start with little work, which ends at `steady`: what findings and shares are of; starting: the host's call that takes most of the start.
     """
 
     start: int
@@ -335,6 +337,7 @@ class Timeline(Struct):
     loading_in: tuple[str, float] | None = None
     judged: list[DeviceTimeline] = field(default_factory=list)
     steady: int = 0
+    starting: str = ""
 
     @property
     def is_short(self) -> bool:

@@ -42,13 +42,21 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
         f"fastest of {len(large):,} large ones: {fastest.collective} of {show(float(fastest.bytes), 'byte')} "
         f"over {fastest.ranks} ranks in {show(float(best), 'ns')}, bus bandwidth {show(rate, 'byte/s')}"
     )
-    smaller = [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes and SEVERAL * took >= best]
-    if smaller:
+    out: Facts = {}
+    if smaller := [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes]:
         took, size = min(smaller)
-        text += f"; {show(float(size), 'byte')} take {show(float(took), 'ns')}: more likely a wait than a slow link"
-    return {
+        out["collectives.smaller"] = (
+            took / best,
+            "time of a collective of half the size or less over the fastest one's",
+        )
+        text += f"; {show(float(size), 'byte')} take {show(float(took), 'ns')}"
+        text += ": more likely a wait than a slow link" * (SEVERAL * took >= best)
+    return out | {
         "collectives.rate": (rate, text),
-        "collectives.link_share": (rate / bus, f"{text}; PCIe peak {show(bus, 'byte/s')}"),
+        "collectives.link_share": (
+            rate / bus,
+            f"{text}; PCIe peak {show(bus, 'byte/s')}, and links between GPUs give more",
+        ),
         "collectives.excess": (beyond / frame_ns, text),
     }
 

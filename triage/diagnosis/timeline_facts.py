@@ -82,15 +82,22 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
             )
     if apart := t.steady - t.start:
         out["timeline.start"] = (apart / (t.end - t.start), f"the first {show(float(apart), 'ns')}")
-    if late := total(_late):
-        out["timeline.late_comm"] = (late / frame_ns, _latest(t))
-    if t.job:
-        mine = t.job[t.mine]
-        out["timeline.rank_wait"] = (mine.wait_ns / frame_ns, _ranks(t))
-        out["timeline.ranks_given"] = (len(t.job) / t.world, f"{len(t.job):,} of {t.world:,} ranks")
+    out |= _of_job(t, frame_ns)
     if not t.has_judged_gaps:
         return {metric: fact for metric, fact in out.items() if not metric.startswith("idle.")}
     return out | (_of_host(t, frame_ns, kernels) if t.host is not None else {})
+
+
+def _of_job(t: Timeline, frame_ns: float) -> Facts:
+    """Facts of a rank whose job's other traces were read with it; none elsewhere."""
+    if not t.job:
+        return {}
+    last = [r.last for r in t.job]
+    return {
+        "timeline.rank_wait": (t.job[t.mine].wait_ns / frame_ns, _ranks(t)),
+        "timeline.last_rank": (max(last) / max(sum(last), 1), "the rank that comes last most often"),
+        "timeline.ranks_given": (len(t.job) / t.world, f"{len(t.job):,} of {t.world:,} ranks"),
+    }
 
 
 def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
@@ -99,9 +106,15 @@ def _of_host(t: Timeline, frame_ns: float, kernels: float) -> Facts:
     assert host is not None
 
     out = _shares(devices, frame_ns, _host_parts(t))
-    for metric in ("idle.host", "idle.launch", "idle.loader", "idle.loader_own"):
+    words = {
+        "idle.sync": _held(devices, "sync"),
+        "idle.copy": _held(devices, "memcpy"),
+        "idle.host": _doing(devices),
+        "idle.loader": _batches(t),
+        "idle.loader_own": _batches(t),
+    }
+    for metric, doing in words.items():
         share, text = out[metric]
-        doing = _doing(devices) if metric == "idle.host" else _batches(t) if "loader" in metric else ""
         out[metric] = (share, "; ".join(filter(None, (text, doing))))
     waits = max(devices, key=lambda d: d.loading_own_ns)
     if waits.loading_own_ns and waits.loading_used_ns:
@@ -124,16 +137,16 @@ def _host_parts(t: Timeline) -> dict[str, Callable[[DeviceTimeline], float]]:
         return lambda d: float(sum(d.gap(c).blamed_ns for c in causes))
 
     def start(d: DeviceTimeline) -> float:
-        return (0.0 if t.sliced else float(d.cold_ns)) + d.slow_launch_ns
+        return (0.0 if t.sliced else float(d.cold_ns)) + d.slow_launch_ns + d.once_ns
 
     def late(d: DeviceTimeline) -> float:
-        return blamed("load", "alloc")(d) - (start(d) - d.slow_launch_ns)
+        return blamed("load", "alloc")(d) - (0.0 if t.sliced else d.cold_ns)
 
     def launch(d: DeviceTimeline) -> float:
         return max(0.0, blamed("launch")(d) - d.slow_launch_ns - d.optimizer_launch_ns)
 
     def host_code(d: DeviceTimeline) -> float:
-        return max(0.0, blamed(*IDLE_CAUSES["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns)
+        return max(0.0, blamed(*IDLE_CAUSES["idle.host"])(d) - d.loading_ns - d.optimizer_host_ns - d.once_ns)
 
     parts: dict[str, Callable[[DeviceTimeline], float]] = {
         metric: blamed(*causes) for metric, causes in IDLE_CAUSES.items()
@@ -154,6 +167,8 @@ def _host_parts(t: Timeline) -> dict[str, Callable[[DeviceTimeline], float]]:
         parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
     if any(d.host_work_ns for d in devices):
         parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
+    if any(d.system_ns for d in devices):
+        parts["idle.system"] = lambda d: min(d.system_ns, host_code(d))
     return parts
 
 
@@ -177,36 +192,28 @@ def _batches(t: Timeline) -> str:
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
 
 
+def _held(devices: Sequence[DeviceTimeline], cause: str) -> str:
+    """`the calls themselves hold 2.9 ms`, where they are blamed for another time; "" elsewhere."""
+    gaps = [d.gap(cause) for d in devices]
+    held, blamed = (show(float(sum(ns)), "ns") for ns in ([g.total_ns for g in gaps], [g.blamed_ns for g in gaps]))
+    return f"the calls themselves hold {held}" if held != blamed else ""
+
+
 def _doing(devices: Sequence[DeviceTimeline]) -> str:
     """`120 ms in “MPI_Recv”, 53.6 ms in “MPI_Send”`: of the device with most of it; "" where the program marked nothing."""
     most = max((d.doing for d in devices), key=lambda found: sum(ns for _, ns in found))
     return ", ".join(f"{show(float(ns), 'ns')} in “{name[:60]}”" for name, ns in most) if most else ""
 
 
-def _late(d: DeviceTimeline) -> float:
-    """Time of late collectives beyond that of their like; no more than no kernel runs beside."""
-    return float(min(d.late_ns, d.exposed_comm_ns))
-
-
-def _latest(t: Timeline) -> str:
-    """`device 3: 2.55 s of 15.1 s; 18 calls, the longest 733 ms at 7.68 s`."""
-    d = max(t.judged, key=_late)
-    assert d.latest is not None
-    _, longest, start = d.latest
-    count = plural(sum(d.late_calls for d in t.judged), "call")
-    at = f"{show(float(longest), 'ns')} at {show(float(start - t.start), 'ns')}"
-    if len(t.judged) > 1:
-        at += f" on device {d.key}"
-    return f"{_each(t.judged, _late)}; {count}, the longest {at}"
-
-
 def _ranks(t: Timeline) -> str:
-    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`; of no rank where some are missing."""
+    """`rank 1 waits 8.9 ms of its 11.3 ms in collectives; rank 7 comes last to 6 of 8`; where ranks are missing, how much later they can be."""
     mine, late, count = t.job[t.mine], max(t.job, key=lambda r: (r.last, -r.wait_ns)), sum(r.last for r in t.job)
-    least, last = ("", f"rank {late.rank} comes last to {late.last:,} of {count:,}")
-    if len(t.job) < t.world:
-        least, last = "at least ", f"{len(t.job):,} of {t.world:,} ranks given"
-    took = show(float(mine.comm_ns), "ns")
+    took, last = show(float(mine.comm_ns), "ns"), f"rank {late.rank} comes last to {late.last:,} of {count:,}"
+    if missing := len(t.job) < t.world:
+        last = f"of the {len(t.job):,} of {t.world:,} ranks given {last}"
+        if late.last == count:  # it is inside of each from its own start to the common end
+            last += f", and none can be later by more than {show(float(late.comm_ns), 'ns')} in all"
+    least = "at least " * missing
     return f"rank {mine.rank} waits {least}{show(float(mine.wait_ns), 'ns')} of its {took} in collectives; {last}"
 
 
@@ -221,6 +228,7 @@ _OF_DEVICES: Mapping[str, Callable[[DeviceTimeline], float]] = {
     "idle.total": lambda d: d.idle_ns,
     "timeline.bus_alone": lambda d: d.exposed_ns,
     "timeline.exposed_comm": lambda d: d.exposed_comm_ns,
+    "timeline.late_comm": lambda d: min(d.late_ns, d.exposed_comm_ns),
     "timeline.comm_in_line": lambda d: d.comm_in_line_ns,
     "timeline.pageable_alone": lambda d: d.pageable_alone_ns,
     "timeline.hideable": _hideable,

@@ -13,6 +13,8 @@ from functools import lru_cache
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)|<unnamed>|\(anonymous\)")
 # `[lambda(int) (instance 1)]`, `{lambda(int)#1}`: compilers differ, and a comma within parts no arguments
 _LAMBDA = re.compile(r"\[?lambda\([^()]*\)(?:\s*\(instance \d+\))?[^,>\])]*\]?|\{lambda\([^()]*\)#?\d*\}")
+_INSTANCE_RE = re.compile(r"instance (\d{1,4})")
+_NUMBER_RE = re.compile(r"(?<=lambda)#\d+")
 # pointers, references or C's own types: `GBuffer (opaque)` and `DrawIndexed(6)` have brackets and are no functions
 _PARAMETERS = r"\((?:[^()]*[*&][^()]*|(?:unsigned|const|int|float|double|long|char|bool|size_t)\b[^()]*)\)\s*$"
 # `tile<(int)128, (bool)0>`: demanglers write the type before each constant
@@ -64,15 +66,23 @@ def kernel(name: str) -> str:
     # the search grows with the square of the length: a hostile name of a megabyte would take minutes
     if len(name) > 4096 or not _IS_CPP.search(name):
         return name
-    text = _CAST.sub("", _LAMBDA.sub("lambda", _ANONYMOUS.sub("anon", name)))
+    text = _CAST.sub("", _LAMBDA.sub(_lambda, _ANONYMOUS.sub("anon", name)))
     token = _last(_without_parameters(_CONDITION_RE.sub("", text)), " ")  # what stands before is the return type
     token = _last(token, "::")
-    if token == "lambda" and (around := text.partition("::lambda")[0]) != text:  # SYCL: the function that submits it
+    if (
+        _NUMBER_RE.sub("", token) == "lambda" and (around := text.partition("::lambda")[0]) != text
+    ):  # SYCL: the function that submits it
         return f"{_last(_last(_without_parameters(around), ' '), '::')} lambda"
     cut = token.find("<")
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
-    inner = _arguments(arguments, base == "kentry")
-    return f"{base}<{inner}>" if inner else base or name
+    inner = _arguments(arguments, base == "kentry") if arguments else ""
+    return _NUMBER_RE.sub("", f"{base}<{inner}>" if inner else base or name)
+
+
+def _lambda(m: re.Match[str]) -> str:
+    """`[lambda(int) (instance 2)]` -> `lambda#2`."""
+    number = _INSTANCE_RE.search(m[0])
+    return f"lambda#{number[1]}" if number else "lambda"
 
 
 def demangled(name: str) -> str:
@@ -140,16 +150,18 @@ def _outside(text: str, separator: str) -> list[str]:
 
 def _arguments(text: str, entered: bool) -> str:
     """The first two template arguments, without namespaces and their own arguments; entered: without numbers before the kernel."""
-    depth, parts, current = 0, [], ""
-    for c in text:
-        depth += (c == "<") - (c == ">")
-        if c in "<>":
-            continue
-        if depth == 1 and c == ",":
-            parts.append(current)
-            current = ""
-        elif depth == 1:
-            current += c
-    clean = [_last(p.strip(), "::").strip() for p in [*parts, current]]
+    clean = [_argument(p) for p in _outside(text[1:].removesuffix(">"), ",")]
     named = [p for p in clean if p and not (entered and p.isdigit())]
     return ", ".join(named[:2]) + (", …" if len(named) > 2 else "")
+
+
+def _argument(text: str) -> str:
+    """`f(int)::lambda#2` -> `f lambda 2`, `ns::Add<float>` -> `Add`."""
+    function, _, number = text.strip().rpartition("::lambda#")
+    if number.isdigit() and "lambda" not in function and function.endswith(")"):
+        return f"{_last(_without_parameters(function), '::')} lambda {number}"
+    depth, flat = 0, ""
+    for c in _NUMBER_RE.sub("", text):
+        depth += (c == "<") - (c == ">")
+        flat += c if depth == 0 and c != ">" else ""
+    return _last(flat.strip(), "::").strip()

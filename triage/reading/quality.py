@@ -277,7 +277,12 @@ def timeline(t: Timeline) -> list[Quality]:
             text += ", idle time not judged"
         out.append(Quality("short-timeline", text))
     if (before := float(t.steady - t.start)) > 0:
-        text = f"a tenth of the operations takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting, in no finding or share; the timeline shows it"
+        text = f"a tenth of the operations or less takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting, in no finding or share"
+        text += (
+            f"; the host is in {t.starting} for most of it: record several whole steps"
+            if t.starting
+            else "; the timeline shows it"
+        )
         out.append(Quality("start-up", text))
     whole = t.end - t.start
     late = [d for d in t.devices if whole - d.span_ns > OWN * whole]

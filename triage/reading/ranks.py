@@ -3,7 +3,7 @@
 Clocks of processes differ, durations do not: all ranks leave a collective together, so the rank that came last runs it
 shortest, and what the others take longer they waited (Meta, Holistic Trace Analysis, does the same). The n-th collective
 of a name and group on one rank is the n-th on the others. Profilers do not start together: the first collective of a
-recording holds their difference, and counts for no rank. Where ranks of the job are missing, none is the last.
+recording holds their difference, and counts for no rank. Where ranks of the job are missing, the last is that of those given.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def enter(captures: Sequence[Capture]) -> None:
     comm, wait, last = ([0] * len(found) for _ in range(3))
     opening, apart = {next(iter(mine)) for mine in times if mine}, 0
     if opening and not whole:
-        text = f"{len(known):,} of {plural(world, 'rank')} given: the last to come to a collective may be missing; waits are at least those shown"
+        unknown = "who comes last to a collective is unknown" if len(found) < 2 else "waits are at least those shown"
+        text = f"{len(known):,} of {plural(world, 'rank')} given: {unknown}"
         found[0].quality.append(Quality("missing-ranks", text))
     for key in sorted({k for mine in times for k in mine}):
         members = [i for i, mine in enumerate(times) if key in mine]
@@ -45,7 +46,7 @@ def enter(captures: Sequence[Capture]) -> None:
         beyond = lasted - lasted.min(axis=0)
         if key in opening:
             apart, beyond = max(apart, int(beyond[:, 0].max())), beyond[:, 1:]
-        for n in beyond.argmin(axis=0).tolist() if whole else ():
+        for n in beyond.argmin(axis=0).tolist():
             last[members[n]] += 1
         for i, own, waited in zip(members, lasted, beyond, strict=True):
             comm[i] += int(own.sum())

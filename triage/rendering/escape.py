@@ -85,10 +85,11 @@ def distinct(texts: Sequence[object], most: int = 60, taken: Sequence[int] = ())
     out = [short(line, size) + end for line, size, end in zip(lines, sizes, ends, strict=True)]
     for same in {s for s in out if out.count(s) > 1}:
         rows = [i for i, s in enumerate(out) if s == same]
-        of = [lines[i] for i in rows]
+        of, telling = [lines[i] for i in rows], [kernel(lines[i]) for i in rows]
+        of = telling if len(set(telling)) == len(set(of)) else of
         differ = next((i for i, letters in enumerate(zip(*of, strict=False)) if len(set(letters)) > 1), sys.maxsize)
         for start in (sys.maxsize, differ):  # their ends, by which names differ most often; where they first do
-            cuts = [_around(lines[i], start, sizes[i]) for i in rows]
+            cuts = [_around(line, start, sizes[i]) for line, i in zip(of, rows, strict=True)]
             if len(set(of)) == len(set(cuts)) > 1:
                 for i, cut in zip(rows, cuts, strict=True):
                     out[i] = cut + ends[i]

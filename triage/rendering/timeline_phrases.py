@@ -79,11 +79,11 @@ def kernel_share(k: KernelEntry, s: Summary) -> str:
 
 
 def ranks(entries: Sequence[RankEntry] | None) -> str:
-    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone. No rank is the last where some are missing."""
+    """`4 ranks: rank 7 comes last to 8 of 8 collectives; rank 1 waits 8.91 ms, ...`; "" for one rank alone."""
     if not entries:
         return ""
     late = max(entries, key=lambda r: (r["last"], -r["wait_ns"]))
     waits = [f"rank {r['rank']} waits {time(r['wait_ns'])}" for r in sorted(entries, key=lambda r: -r["wait_ns"])[:4]]
     all_of = sum(r["last"] for r in entries)
-    last = f"rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives; " if all_of else "at least "
-    return f"{len(entries):,} ranks: {last}{', '.join(waits)}"
+    last = f"rank {late['rank']} comes last to {late['last']:,} of {all_of:,} collectives"
+    return f"{len(entries):,} ranks: {last}; {', '.join(waits)}"

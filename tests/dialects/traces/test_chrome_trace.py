@@ -413,14 +413,14 @@ def test_a_loader_without_workers_does_the_work_itself() -> None:
         assert table.trace is not None and table.trace.loads_itself is own
         (device,) = timeline.build(table.trace).devices
         assert (device.loading_ns, device.loading_own_ns) == (1_600_000, 1_600_000 if own else 0)
-        # the loop uses a batch from the first kernel to the second, without the wait: 120 us
-        assert device.loading_used_ns == (1_740 - KERNEL["ts"] - 1_600) * 1_000
+        # of one batch the loop's own time is all but the wait: 130 us
+        assert device.loading_used_ns == (1_740 + KERNEL["dur"] - KERNEL["ts"] - 1_600) * 1_000
         # the gap of 1,710 us: the part of its cause never exceeds the class
         (gap,) = device.longest
         assert gap.cause == "host" and gap.cause_ns == device.gap("host").blamed_ns < gap.end - gap.start
 
 
-@pytest.mark.parametrize("wait, workers", [(1_560, 13), (1_561, 14)])
+@pytest.mark.parametrize("wait, workers", [(1_560, 12), (1_561, 13)])
 def test_workers_that_keep_up_are_a_batch_over_its_use(wait: int, workers: int) -> None:
     load = _row("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 30, wait)
     later = wait + KERNEL["ts"] + 120
@@ -429,6 +429,16 @@ def test_workers_that_keep_up_are_a_batch_over_its_use(wait: int, workers: int) 
     assert trace is not None
     made = timeline.build(trace)
     assert timeline_facts(made, made.devices[0].span_ns)["idle.loader_workers"][0] == workers
+
+
+def test_what_comes_before_the_first_of_several_batches_is_cut() -> None:
+    name, rows = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", [KERNEL, CALL]
+    for i in range(3):
+        at = 1_000 * (i + 1)
+        rows += [_row("user_annotation", name, at - 700, 600), {**CALL, "ts": at - 10, "args": {"correlation": i + 2}}]
+        rows.append({**KERNEL, "ts": at, "args": {**KERNEL["args"], "correlation": i + 2}})
+    (device,) = timeline.build(_read(rows).trace).devices
+    assert (device.batches, device.loading_used_ns) == (3, 3 * 400_000)  # every 1,000 us, 600 of them in the wait
 
 
 def test_taking_a_batch_that_workers_have_ready_is_no_wait() -> None:

@@ -1,9 +1,9 @@
 """Kernels in which devices wait for each other: how long each waited for the last to come.
 
 All devices leave a collective at about the same time, so the device that came last runs it shortest; what the others
-take longer they waited. The n-th launch of a kernel on one device belongs to the n-th on the others. On one device alone a
-few launches may take many times the median of their like: no link gets slower by that much, a rank comes late. The first
-launch of a record waits for profilers to start, and those of a program's start for the slowest to come up.
+take longer they waited. The n-th launch of a kernel on one device belongs to the n-th on the others. On one device alone some
+launches may take longer than the median of their like: a link does not change, a rank comes late. The first launch of a
+record waits for profilers to start, and those of a program's start for the slowest to come up.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from triage.capture.arrays import Indices
 from triage.capture.trace_nouns import KERNEL, DeviceTimeline, Trace
 from triage.ground.kernel_names import is_collective
 
-# heuristics: a launch that takes 10 times the median of its like waited for a rank. Medians of a few us are of messages of a few
-# bytes, and where a fourth of the launches take that long, the messages differ and not the ranks
-LATE = 10
-MIN_MEDIAN_NS = 100_000
+# heuristics: of fewer launches the median tells little, and medians of a few us are of messages of a few bytes; where more than a
+# fourth of the launches take 10 times as long, the messages differ and not the ranks
 MIN_LIKE = 5
-MAX_LATE_SHARE = 0.25
+MIN_MEDIAN_NS = 100_000
+LARGER, MAX_LARGER_SHARE = 10, 0.25
 
 
 def kernels(trace: Trace) -> Indices:
@@ -33,7 +32,7 @@ def kernels(trace: Trace) -> Indices:
 
 
 def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> None:
-    """Fill in collective_ns, wait_ns and what took far longer than its like, of every device from `steady` on."""
+    """Fill in collective_ns, wait_ns and what took longer than its like, of every device from `steady` on."""
     ops, rows = trace.operations, kernels(trace)
     rows = rows[ops.start[rows] >= steady]
     if not len(rows):
@@ -43,7 +42,8 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> N
     for d in devices:
         mine = rows[ops.device[rows] == number[d.key]]
         d.collective_ns = int(length[mine].sum())
-        _enter_late(trace, d, mine[1:])
+        others = np.flatnonzero((ops.kind == KERNEL) & (ops.device == number[d.key]))
+        d.late_ns = _late(trace, mine[1:], np.setdiff1d(others, mine, assume_unique=True))
     for name in np.unique(ops.name[rows]).tolist():
         same = rows[ops.name[rows] == name]
         by_device = [(d, same[ops.device[same] == number[d.key]]) for d in devices]
@@ -57,21 +57,21 @@ def enter(trace: Trace, devices: Sequence[DeviceTimeline], steady: int = 0) -> N
             d.wait_ns += int(((ended - begun - shortest)[together]).sum())
 
 
-def _enter_late(trace: Trace, d: DeviceTimeline, rows: Indices) -> None:
-    """Fill in late_ns, late_calls and latest of a device; rows: its collectives. Like ones have a name, and a message where it is known."""
-    ops = trace.operations
-    length = ops.end[rows] - ops.start[rows]
+def _late(trace: Trace, rows: Indices, others: Indices) -> int:
+    """ns of collectives beyond the median of their like: of one name and message, with the same kernels of computation around them."""
+    ops, found = trace.operations, 0
+    if not len(others):
+        return 0
+    length = ops.end - ops.start
+    others = others[np.argsort(ops.start[others], kind="stable")]
+    at = np.searchsorted(ops.start[others], ops.start[rows])
     size = np.array([m.bytes if (m := trace.messages.get(r)) else 0 for r in rows.tolist()], dtype=np.int64)
-    keys, like = np.unique(np.stack([ops.name[rows], size]), axis=1, return_inverse=True)
-    for n in range(keys.shape[1]):
-        mine = np.flatnonzero(like.ravel() == n)
-        median = float(np.median(length[mine]))
-        late = mine[length[mine] >= LATE * median]
-        if len(mine) < MIN_LIKE or median < MIN_MEDIAN_NS or not 0 < len(late) <= MAX_LATE_SHARE * len(mine):
-            continue
-        d.late_ns += int((length[late] - median).sum())
-        d.late_calls += len(late)
-        first = rows[late[np.argmax(length[late])]]
-        longest = int(ops.end[first] - ops.start[first])
-        if d.latest is None or longest > d.latest[1]:
-            d.latest = trace.names[int(ops.name[first])], longest, int(ops.start[first])
+    around = (ops.name[others[(at - 1).clip(0)]], ops.name[others[at.clip(max=len(others) - 1)]])
+    like = np.unique(np.stack([ops.name[rows], size, *around]), axis=1, return_inverse=True)[1].ravel()
+    for n in range(int(like.max(initial=-1)) + 1):
+        lasted = length[rows[like == n]]
+        median = float(np.median(lasted))
+        differ = (lasted >= LARGER * median).mean() > MAX_LARGER_SHARE
+        if len(lasted) >= MIN_LIKE and median >= MIN_MEDIAN_NS and not differ:
+            found += int((lasted - median).clip(0).sum())
+    return found

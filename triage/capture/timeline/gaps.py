@@ -30,19 +30,19 @@ from triage.capture.trace_nouns import (
     Trace,
 )
 
-# what goes away by itself or not at all, whoever led the gap
-_FIXED = (PROFILER, LOAD, ALLOC)
 # waiting that empties the queue: what the host does next to fill it again would have been done meanwhile
 _EMPTYING = (SYNC, MEMCPY)
-# ns; heuristic: after a wait the host needs up to a millisecond to launch anew, what takes longer is work of its own
+# what goes away by itself or not at all, whoever led the gap, and further waits
+_STAYS = (PROFILER, LOAD, ALLOC, *_EMPTYING)
+# ns; heuristic: after a copy the host needs up to a millisecond to launch anew, what takes longer is work of its own
 RELAUNCH = 1_000_000
 
 
 class Gaps(Struct):
     """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
 
-    worked: ns that the device was busy between the gap before and each gap. loading: ns of each gap in waits for a data
-    loader, which no other wait is to blame for. unseen: gaps that work from before the record may have filled. uploaded:
+    worked: ns that the device was busy between the gap before and each gap. own: ns of each gap in waits for a data
+    loader and calls of the operating system, which no other wait is to blame for; loading: of the former alone. unseen: gaps that work from before the record may have filled. uploaded:
     gaps after a copy to the device, which a wait there is for.
     """
 
@@ -53,6 +53,7 @@ class Gaps(Struct):
     pieces: dict[int, Indices]
     worked: Indices
     loading: Indices | None = None
+    own: Indices | None = None
     unseen: Masks | None = None
     uploaded: Masks | None = None
 
@@ -61,11 +62,17 @@ class Gaps(Struct):
         """ns of each gap."""
         return self.end - self.start
 
+    @property
+    def ahead(self) -> Indices:
+        """ns of work between each gap and the last one before it that no queued work ended: what a wait there waited for."""
+        done, place = np.cumsum(self.worked), np.arange(1, len(self.led) + 1)
+        last = np.maximum.accumulate(np.where(self.led != QUEUED, place, 0))
+        before: Indices = np.concatenate([[0], done])[np.concatenate([[0], last])[:-1]]
+        return done - before
+
     def ahead_ns(self) -> int:
-        """Work before gaps that the host leads without having waited for it; of queued work the next such gap counts."""
-        ends = np.flatnonzero(self.led != QUEUED)
-        late = np.append(np.isin(self.led[ends], (HOST, LAUNCH)), False)
-        return int(self.worked[late[np.searchsorted(ends, np.arange(len(self.led)))]].sum())
+        """Work before gaps that the host leads without having waited for it."""
+        return int(self.ahead[np.isin(self.led, (HOST, LAUNCH))].sum())
 
     def blamed(self) -> dict[int, Indices]:
         """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
@@ -79,22 +86,21 @@ class Gaps(Struct):
             out[QUEUED] = np.where(self.unseen, 0, waited)
             out[UNKNOWN] = out.get(UNKNOWN, 0) + waited - out[QUEUED]
         own = np.zeros(len(self.led), dtype=np.int64)
-        if self.loading is not None and HOST in out:
-            own = np.minimum(self.loading, out[HOST])
+        if self.own is not None and HOST in out:
+            own = np.minimum(self.own, out[HOST])
             out[HOST] = out[HOST] - own
         for leader in _EMPTYING:
             mine = led == leader
             if not mine.any():
                 continue
-            rest = sum((v for k, v in out.items() if k not in _FIXED and k != leader), np.zeros(len(mine), np.int64))
-            # without the wait the host would have worked beside the device, as long as that was busy; what it does after
-            # a copy mostly needs the copy
-            hidden = np.maximum(self.worked, RELAUNCH) if leader == SYNC else np.where(rest <= RELAUNCH, rest, 0)
-            moved = np.where(mine, np.minimum(rest, hidden), 0)
+            rest = sum((v for k, v in out.items() if k not in _STAYS), np.zeros(len(mine), np.int64))
+            # without the wait the host would have worked beside the device, as long as that was busy; long work after a
+            # copy mostly needs the copy
+            moved = np.where(mine & ((leader == SYNC) | (rest <= RELAUNCH)), np.minimum(rest, self.ahead), 0)
             share = moved / np.maximum(rest, 1)
             taken = np.zeros(len(mine), dtype=np.int64)
             for kind, piece in out.items():
-                if kind not in _FIXED and kind != leader:
+                if kind not in _STAYS:
                     part = np.rint(piece * share).astype(np.int64)
                     taken += part
                     out[kind] = piece - part

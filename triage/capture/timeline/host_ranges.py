@@ -10,7 +10,9 @@ from triage.capture.trace_nouns import API, HOST, Calls, Trace
 
 MAX_NAMED = 3  # names in a sentence
 MIN_SHARE = 0.05  # heuristic: of the host's idle time; what is less explains nothing
-MAIN_SHARE = 0.5  # heuristic: of it; then operators that compute on the host explain it, and no range around them
+MAIN_SHARE = (
+    0.5  # heuristic: of it; then such operators, or calls of the operating system, explain it, and no range around them
+)
 
 
 def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> tuple[int, list[tuple[str, int]]]:
@@ -38,7 +40,8 @@ def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> tuple[int, l
         return int(inside.sum()), [(ranges.names[i], int(total[i])) for i in longest[:MAX_NAMED]]
 
     computed, operators = named(trace.host_work)
-    return computed, operators if computed >= MAIN_SHARE * reached[-1] else named(trace.ranges)[1]
+    mainly = [(computed, operators), named(trace.system)]
+    return computed, next((names for ns, names in mainly if ns >= MAIN_SHARE * reached[-1]), named(trace.ranges)[1])
 
 
 def _innermost(ranges: Calls, threads: Indices) -> Indices:

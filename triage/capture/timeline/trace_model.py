@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 
 from triage.capture.arrays import Floats, Indices, Masks
-from triage.capture.timeline import collectives, host_ranges, optimizers
+from triage.capture.timeline import collectives, first_calls, host_ranges, optimizers
 from triage.capture.timeline.gaps import Gaps, HostThreads, find, unseen
 from triage.capture.timeline.spans import Union, shared_out, spread, union
 from triage.capture.trace_nouns import (
     ALLOC,
+    API,
     COPY,
     FEW,
     FROM_DEVICE,
@@ -79,6 +80,7 @@ def build(trace: Trace) -> Timeline:
         loading_in=trace.loading_in,
         judged=judged,
         steady=steady if judged is not devices else first,
+        starting=_longest_call(trace.calls, first, steady),
     )
 
 
@@ -95,11 +97,28 @@ def _measured(trace: Trace, threads: HostThreads, since: int) -> tuple[list[Devi
     return devices, own
 
 
+def _longest_call(calls: Calls, begun: int, ended: int) -> str:
+    """The call in which a thread of the host is for most of a time; "" where there is none."""
+    inside = np.where(calls.name >= 0, np.minimum(calls.end, ended) - np.maximum(calls.start, begun), 0)
+    if not len(calls) or 2 * inside.max() <= ended - begun:
+        return ""
+    return calls.names[int(calls.name[inside.argmax()])]
+
+
 def _steady(ops: Operations) -> int:
-    """When steady work begins: with the first operation, or after a start that is long and holds few."""
+    """When steady work begins: with the first operation, or after a start that is long and holds few; one gap may be all of it."""
     tenth = int(START_WORK * len(ops))
-    begun, first, end = int(np.partition(ops.start, tenth)[tenth]), int(ops.start.min()), int(ops.end.max())
-    return begun if len(ops) >= FEW and begun - first >= START_SPAN * (end - first) else first
+    begun, first, long = (
+        int(np.partition(ops.start, tenth)[tenth]),
+        int(ops.start.min()),
+        START_SPAN * int(ops.end.max() - ops.start.min()),
+    )
+    if len(ops) < FEW or begun - first < long:
+        return first
+    early = np.flatnonzero(ops.start <= begun)
+    early = early[np.argsort(ops.start[early], kind="stable")]
+    gaps = ops.start[early[1:]] - np.maximum.accumulate(ops.end[early])[:-1]
+    return int(ops.start[early[1 + gaps.argmax()]]) if gaps.max() >= long else begun
 
 
 def _device(
@@ -120,7 +139,10 @@ def _device(
     gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
     if trace.loading is not None:
         waits = union(*trace.loading)
-        gaps.loading = waits.until(gaps.end) - waits.until(gaps.start)
+        gaps.loading = gaps.own = waits.until(gaps.end) - waits.until(gaps.start)
+    if trace.system is not None and len(trace.system):
+        outside = union(trace.system.start, trace.system.end)
+        gaps.own = outside.until(gaps.end) - outside.until(gaps.start)
     copies, kernels = kind == COPY, kind == KERNEL
     computing = kernels | (kind == GRAPH) | (kind == WORK)
     way, size = ops.way[rows], ops.bytes[rows]
@@ -180,12 +202,20 @@ def _device(
         rows_of = np.flatnonzero(waited >= TRANSITION)
         made.loading_ns, made.batches = int(waited.sum()), len(rows_of)
         worked = np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)
-        made.loading_worked_ns = int(worked.sum())
-        made.loading_used_ns = int(gaps.end[rows_of].max(initial=made.first) - made.first - waited[rows_of].sum())
+        used = np.diff(gaps.end[rows_of]) - waited[rows_of[1:]]
+        if len(used):  # what comes before the first wait is cut
+            made.loading_worked_ns, made.loading_used_ns = (int(x.mean() * made.batches) for x in (worked[1:], used))
+        else:
+            made.loading_worked_ns, made.loading_used_ns = int(worked.sum()), made.span_ns - made.loading_ns
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
     if trace.framework is not None and HOST in blamed:
         inside = union(*trace.framework)
         made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
+    if trace.system is not None and HOST in blamed:
+        made.system_ns = int(np.minimum(blamed[HOST], gaps.own).sum()) if gaps.own is not None else 0
+    if HOST in blamed:
+        waiting = 0 if gaps.loading is None else np.minimum(blamed[HOST], gaps.loading)
+        made.once_ns = first_calls.once_ns(trace, gaps, blamed[HOST] + blamed.get(API, 0) - waiting, rows)
     optimizers.enter(made, trace, gaps, blamed)
     made.host_work_ns, made.doing = host_ranges.during(trace, gaps, blamed)
     if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
@@ -254,7 +284,8 @@ def _longest(trace: Trace, gaps: Gaps, blamed: dict[int, Indices], rows: Indices
     out = []
     ends = np.append(busy.first[1:], len(rows))
     for i in sorted(few.tolist(), key=lambda i: (-int(length[i]), i)):
-        kinds = {k: int(ns[i]) for k, ns in blamed.items()}
+        spent = blamed if gaps.unseen is not None and gaps.unseen[i] else gaps.pieces
+        kinds = {k: int(ns[i]) for k, ns in spent.items()}
         block = rows[busy.first[i] : ends[i]]
         before = int(block[int(np.argmax(trace.operations.end[block]))])
         most = max(kinds, key=lambda k: (kinds[k], -k))

@@ -17,6 +17,7 @@ from triage.dialects.traces import (
     chrome_refusals,
     kineto,
     kineto_operators,
+    loader_stacks,
     marked_steps,
     next_command,
     paddle_rows,
@@ -25,7 +26,7 @@ from triage.dialects.traces import (
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 
 NAME = "pytorch-trace"
@@ -113,7 +114,7 @@ def read(source: Source, options: Options) -> Table:
     table.trace = Trace(operations, calls, devices, words, functions, _PROFILES[vendor], GRACE_NS)
     table.trace.rank, table.trace.world = _rank(rows.head)
     table.trace.groups, table.trace.messages = columns.groups, columns.messages
-    table.trace.operators = kineto_operators.operators(columns, calls, operations)
+    kineto_operators.enter_operators(columns, calls, operations, table.trace)
     kineto_operators.enter_spans(columns, calls, operations, table.trace)
     kineto.enter_ranges(columns, table.trace)
     _columns(table, columns, sms, device)
@@ -291,6 +292,10 @@ def _say(
     prompt = call >= 0 and first - int(trace.calls.end[call]) <= GRACE_NS
     if (idle or prompt) and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
         text = f"{show(float(first - begun), 'ns')} of host work come before the first operation and are not in the span of {show(float(end - first), 'ns')}: record several steps after a warm-up, to see whether each has them"
+        of, lead = columns.functions, (np.array([begun]), np.array([first]))
+        times = kineto.nanoseconds(of.column(0), of.column(1))
+        if (most := loader_stacks.hottest(lead, *times, of.column(2), list(columns.names))) is not None:
+            text += f"; {percent(most[1])} of it in {most[0]}"
         table.quality.append(Quality("lead-in", text))
     graphs = [i for i, w in enumerate(trace.calls.names) if "GraphLaunch" in w]
     called = np.where(ops.call >= 0, trace.calls.name[ops.call], -1) if len(trace.calls) else np.full(len(ops), -1)

@@ -44,10 +44,10 @@ def enter_spans(columns: Columns, calls: Calls, ops: Operations, trace: Trace) -
     )
 
 
-def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]:
-    """Operators that started work, one per name, dims and types, longest first."""
+def enter_operators(columns: Columns, calls: Calls, ops: Operations, trace: Trace) -> None:
+    """Fill in the operators that started work, one per name, dims and types, longest first."""
     if not columns.operators or not len(calls):
-        return []
+        return
     start, end = kineto.nanoseconds(columns.operators.column(0), columns.operators.column(1))
     thread = kineto.threads(columns, columns.operators)
     call = np.where(ops.call >= 0, ops.call, _named(columns, calls))
@@ -68,6 +68,8 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
     )
     signature = columns.operators.column(4)
     mine_of = group[signature[inside]] if len(inside) else inside
+    trace.operator = np.full(len(ops), -1, dtype=np.int64)
+    trace.operator[rows] = mine_of
     order = np.argsort(mine_of, kind="stable")
     bounds = np.searchsorted(mine_of[order], np.arange(len(groups) + 1))
     lasted = ops.end - ops.start
@@ -89,7 +91,7 @@ def operators(columns: Columns, calls: Calls, ops: Operations) -> list[Operator]
                 most_spare_ns=int(most[part].sum()),
             )
         )  # fmt: skip
-    return sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
+    trace.operators = sorted(out, key=lambda o: (-o.ns, o.name, o.dims))
 
 
 def _queued(columns: Columns, early: Indices, rows: Indices, group: Indices, many: int, lasted: Indices) -> Indices:

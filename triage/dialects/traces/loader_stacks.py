@@ -1,4 +1,4 @@
-"""The Python function that takes most of the waits for a data loader, where stacks were recorded."""
+"""The Python function that takes most of the waits for a data loader, or of the time before the first work, where stacks were recorded."""
 
 from __future__ import annotations
 

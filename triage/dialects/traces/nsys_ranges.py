@@ -7,7 +7,8 @@ import numpy as np
 from triage.capture.arrays import Indices, Names
 from triage.capture.capture import SEP
 from triage.capture.timeline.nesting import Nest
-from triage.capture.trace_nouns import Calls
+from triage.capture.timeline.spans import union
+from triage.capture.trace_nouns import HOST, Calls
 from triage.dialects.tables.database import MISSING, Database, sane
 
 _PUSHED = 59  # opened and closed on one thread; 60 is started on one and may end on another
@@ -31,6 +32,26 @@ def read(db: Database) -> Calls | None:
     pushed = got.get("eventType", np.full(len(good), _PUSHED)) == _PUSHED
     kinds = np.where(pushed, 0, 1).astype(np.int8)
     return Calls(got["start"][good], got["end"][good], got["globalTid"][good], kinds[good], text[good], texts)
+
+
+def system(db: Database, calls: Calls) -> Calls | None:
+    """Calls of the operating system on threads that call the runtime, outside its calls; None where none were recorded."""
+    name = db.table("OSRT_API")
+    columns = ("start", "end", "globalTid", "nameId")
+    if not name or not set(columns) <= set(db.columns(name)):
+        return None
+    threads = np.unique(calls.thread[calls.name >= 0]).tolist()
+    where = f'"globalTid" in ({", ".join(map(str, threads))})'
+    start, end, thread, named = db.numbers(name, columns, where).values()
+    good, _ = sane(start, end)
+    for one in threads:
+        mine, of = thread == one, calls.thread == one
+        inside = union(calls.start[of], calls.end[of])
+        good &= ~mine | (inside.until(start + 1) == inside.until(start))
+    texts = db.strings(db.table("StringIds"), np.unique(named))
+    ids, code = np.unique(named[good], return_inverse=True)
+    words = [f"{texts.get(i, '')}()" for i in ids.tolist()]
+    return Calls(start[good], end[good], thread[good], np.full(len(code), HOST, dtype=np.int8), code, words)
 
 
 def paths(ranges: Calls | None, calls: Calls, call: Indices) -> Names | None:

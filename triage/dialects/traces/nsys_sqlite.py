@@ -89,7 +89,16 @@ def read(source: Source, options: Options) -> Table:
     device, devices, sms, shared = export.devices()
     operations = export.operations(processes, keys, calls, device)
     ranges = nsys_ranges.read(database)
-    trace = Trace(operations, calls, devices, export.words, export.functions, profile, ranges=ranges)
+    trace = Trace(
+        operations,
+        calls,
+        devices,
+        export.words,
+        export.functions,
+        profile,
+        ranges=ranges,
+        system=nsys_ranges.system(database, calls),
+    )
     source.find = finder(database, _CELLS, [(w.table, w.size) for w in export.work])
     trace.steps = _steps(trace)
     labels = np.array(export.words, dtype=object)[operations.name]

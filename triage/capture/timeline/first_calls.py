@@ -1,0 +1,34 @@
+"""Idle time of a device while the host does what it does once: the first launch of a kernel, or filling a queue that a capture found empty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triage.capture.arrays import Indices
+from triage.capture.timeline.gaps import Gaps
+from triage.capture.trace_nouns import KERNEL, Trace
+
+# heuristics: before a first launch the host loads, compiles or tunes if it takes this long, ns, and so many times the median of its like
+MIN_ONCE_NS, MIN_TIMES = 100_000, 5
+# heuristics: with nearly all of its time in the first fifth, the host is ahead ever after
+MAX_FILLING, MIN_EARLY = 0.2, 0.95
+
+
+def once_ns(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> int:
+    """ns that pass once; host: ns of each gap in the host's code; rows: operations of the device, by their starts."""
+    ops, ends = trace.operations, gaps.ended_by
+    filling = gaps.start < gaps.start[0] + MAX_FILLING * (gaps.end[-1] - gaps.start[0])
+    if trace.grace is not None and host[filling].sum() >= MIN_EARLY * host.sum():
+        return int(host[filling].sum())
+    kinds = [ops.name] if trace.operator is None else [ops.name, trace.operator]
+    excess = np.zeros(len(ends), dtype=np.int64)
+    for kind in kinds:
+        words, first = np.unique(kind[rows], return_index=True)
+        opens = np.isin(ends, rows[first[words >= 0]]) & (ops.kind[ends] == KERNEL) & (host >= MIN_ONCE_NS)
+        for i in np.flatnonzero(opens).tolist():  # a few: one gap per word at most
+            later = host[i + 1 :][kind[ends[i + 1 :]] == kind[ends[i]]]
+            usual = float(np.median(later)) if len(later) else 0.0
+            again = (kind[rows] == kind[ends[i]]).sum() > 1
+            if again and host[i] >= MIN_TIMES * usual:
+                excess[i] = max(excess[i], int(host[i] - usual))
+    return int(excess.sum())
