@@ -35,7 +35,11 @@ def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
     if one:
         rules = {r for b in spots for r in b["rules"]}
         some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
-        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated. One run measures what is missing:"
+        overlap = (
+            ", some listed with several groups" if full and sum(len(b["rules"]) for b in spots) > len(rules) else ""
+        )
+        what = "What is missing" if one.startswith("add columns") else "One run measures what is missing"
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. {what}:"
         if len(one) > MAX_SHOWN_CHARS and not full:
             return [(f"{checks} its command ({len(one):,} characters) is in --full and in -o report.html.", "")]
         each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []

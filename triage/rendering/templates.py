@@ -194,6 +194,7 @@ class Phrases:
     rows, base, several = staticmethod(phrases.rows), staticmethod(phrases.base), staticmethod(phrases.several)
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
+    more_at_limit = staticmethod(verdict_phrases.more_at_limit)
     root_cause = staticmethod(verdict_phrases.root_cause)
     operator_cover = staticmethod(cover)
     unjudged = staticmethod(verdict_phrases.unjudged)

@@ -16,7 +16,7 @@ from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
-from triage.rendering.phrases import number, several, time
+from triage.rendering.phrases import and_more, number, several, time
 
 
 def verdict(name: str) -> str:
@@ -98,9 +98,10 @@ def undiagnosed(u: UndiagnosedEntry, command: bool = True) -> str:
 
 
 def more_at_limit(s: Summary) -> str:
-    """`8 shorter markers (1.38 ms)`: at a hardware limit, beside those whose readings are shown; "" without readings."""
+    """`8 shorter markers (1.38 ms): Blur X, Blur Y + 6 more`: at a hardware limit, beside those whose readings are shown; "" without readings."""
     shown, all_ = s["limit_readings"], s["finished"]
     if not shown or len(shown) == all_["count"]:
         return ""
-    left = time(all_["ns"] - sum(r["ns"] for r in shown))
-    return f"{plural(all_['count'] - len(shown), f'shorter {voice().item}')} ({left})"
+    left, names = all_["count"] - len(shown), all_["names"][len(shown) :]
+    ns = time(all_["ns"] - sum(r["ns"] for r in shown))
+    return f"{plural(left, f'shorter {voice().item}')} ({ns}): {', '.join(names)}{and_more(left - len(names))}"
