@@ -116,7 +116,6 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "cites": c["cites"][:cites],
         "goal": _goal(c, by_id, doc),
         "noise": UNREPEATED * FLOOR,
-        "saves_ns": c["saved_ns"],
         "spread": phrases.range_(c["low_ns"], c["bound_ns"]),
     }
 
@@ -164,18 +163,15 @@ def _rows(evidence: Sequence[FindingEntry], by_id: ById, total_ns: float | None,
     out: list[dict[str, Any]] = []
     shown: dict[str, set[str]] = {}
     for f in evidence:
-        if len(out) == most:
-            break
-        checks, row = _row(f, by_id, total_ns)
-        before = shown.setdefault(f["workload"], set())
-        if not before.issuperset(checks):
+        row, before = _row(f, by_id, total_ns), shown.setdefault(f["workload"], set())
+        if len(out) < most and not before.issuperset(row["checks"]):
             out.append(row)
-        before.update(checks)
+        before.update(row["checks"])
     return out
 
 
-def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> tuple[list[str], dict[str, Any]]:
-    """Comparisons with a number that decides, and the line of evidence with them, the cell with line and column."""
+def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
+    """A line of evidence: the comparisons with a number that decides, and the cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is" or e["threshold"] is None] or f["evidence"]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
@@ -183,13 +179,10 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> tuple[list[str
     # first what the ticket's sentence says
     numbers.sort(key=lambda e: "stated" not in e)
     stated = sum("stated" in e for e in numbers)
-    checks = [short(phrases.check(e), 80) for e in numbers[: max(2, stated)]]
-    return checks, {
+    return {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
-        "why": checks[0] if checks else f["title"],
-        "also": "; ".join(checks[1:]),
-        "checks": "; ".join(checks),
+        "checks": [short(phrases.check(e), 80) for e in numbers[: max(2, stated)]] or [f["title"]],
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
     }
 
