@@ -111,8 +111,6 @@ def time_at_limit(doc: Result) -> AtLimitEntry:
     own, verdicts = column(works, "self_ns"), column(works, "verdict_class")
     # a marker that only holds others has no self time
     mine = [i for i, ns in enumerate(own) if verdicts[i] == "at-limit" and (ns or not total)]
-    ns, names = (
-        sum(own[i] or 0 for i in mine),
-        distinct_names(works, nlargest(MAX_NAMES, mine, key=lambda i: own[i] or 0)),
-    )
+    ns, longest = sum(own[i] or 0 for i in mine), nlargest(MAX_NAMES, mine, key=lambda i: own[i] or 0)
+    names = distinct_names(works, longest)
     return {"ns": ns, "share": ns / total if total else None, "count": len(mine), "names": names}

@@ -195,8 +195,7 @@ def _adds_nothing(c: Check, other: Check) -> bool:
     """True for a flag of what another comparison shows, a difference that equals it, or a far lower bound beside an upper one."""
     if c.metric == other.metric:
         return c.threshold is not None and c.value == other.value and abs(c.threshold) < FAR * abs(c.value)
-    inputs = [o for o in c.source.inputs if o.metric == other.metric]
-    return bool(inputs) and (c.op == "is" or c.source.value == inputs[0].value)
+    return any(o.metric == other.metric and (c.op == "is" or o.value == c.source.value) for o in c.source.inputs)
 
 
 def is_measured(c: Check) -> bool:

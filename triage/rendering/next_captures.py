@@ -38,8 +38,7 @@ def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
         overlap = (
             ", some listed with several groups" if full and sum(len(b["rules"]) for b in spots) > len(rules) else ""
         )
-        what = "What is missing" if one.startswith("add columns") else "One run measures what is missing"
-        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. {what}:"
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. To measure what is missing:"
         if len(one) > MAX_SHOWN_CHARS and not full:
             return [(f"{checks} its command ({len(one):,} characters) is in --full and in -o report.html.", "")]
         each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []

@@ -16,8 +16,7 @@ from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
 from triage.products.noise import FLOOR, UNREPEATED
 from triage.products.tickets.ticket import Ticket
-from triage.rendering import code_places, declared, phrases, templates
-from triage.rendering.advice_labels import advised
+from triage.rendering import code_places, declared, phrases, templates, verdict_phrases
 from triage.rendering.escape import jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
@@ -110,7 +109,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "locations": list(dict.fromkeys(code_places.in_full(x) for f in evidence[:rows] for x in f["locations"]))[:3],
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
-        "attempt": advised(c),
+        "attempt": verdict_phrases.advised(c),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
@@ -149,9 +148,13 @@ def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
             own, saved = t["length_ns"], saved if only_device(c, doc) else saved / len(t["devices"])
     if not 0 < saved < own:
         return None
-    name = kernel(works[0]["name"]) if len(works) == 1 else ""
-    hidden = saved < UNREPEATED * FLOOR * own
-    return {"name": name, "count": len(works), "own_ns": own, "left_ns": own - saved, "hidden": hidden}
+    return {
+        "name": kernel(works[0]["name"]) if len(works) == 1 else "",
+        "count": len(works),
+        "own_ns": own,
+        "left_ns": own - saved,
+        "hidden": saved < UNREPEATED * FLOOR * own,
+    }
 
 
 def _name(w: WorkloadEntry | None) -> str:
