@@ -224,7 +224,7 @@ def products(path: str, full: bool) -> Iterator[str]:
         if not t.title.endswith(saving):
             yield f"ticket: {t.title!r} without{saving}"
         text = body(t, "markdown", 65_536)
-        if c["saved_ns"] and f"{phrases.time(c['alone_ns'] or c['saved_ns'])} of " not in text:
+        if c["saved_ns"] and f"{phrases.time(c['saved_ns'])} of " not in text:
             yield f"ticket: {c['cause']} saves something else"
         yield from (f"ticket: {m} was not filled" for m in PLACEHOLDER.findall(text) if m not in MACROS)
     answer = Answers([ROOT], b=b).diagnose(path, count=20)

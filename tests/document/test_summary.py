@@ -247,3 +247,9 @@ def test_a_sum_over_devices_names_the_one_that_has_it_all() -> None:
     source["devices"] = ["0"]
     assert only_device(first, {**doc, "captures": doc["captures"] * 2}) == ""  # each has a device 0
     assert over_devices({**doc["frame"], "timeline": {"0": doc["frame"]["timeline"]["0"]}}) == ""
+
+
+def test_all_time_at_a_limit_is_named() -> None:
+    s = summarise(diagnosed(SAMPLES / "gpu-trace" / "demo_frame").bundle)
+    at_limit = s["finished"]
+    assert at_limit["count"] == len(at_limit["names"]) == 6 and at_limit["names"][:2] == ["Tiled Lighting", "Blur X"]

@@ -497,3 +497,23 @@ def test_of_several_devices_the_span_is_expected_to_fall(tmp_path: Path) -> None
     # 220 ms from the first start to the last end of both; all the copies are on device 0
     assert "Expected: the span from 220 ms to about 192 ms" in texts["bus-traffic"]
     assert not any("246 ms to" in text for text in texts.values())
+
+
+def test_a_small_saving_is_checked_by_repeats_and_a_large_one_is_not() -> None:
+    texts = {
+        t.cause["cause"]: ticket_text.body(t, "markdown", 65_536)
+        for t in compose.make(diagnosis(SAMPLES / "gpu-trace" / "demo_frame").bundle)
+    }
+    # 2.1 % of the frame, and 22 % of four markers
+    assert "three runs each side, since single runs differ by up to 3.0 %" in texts["mergeable-passes"]
+    assert "the 4 markers together from 2.41 ms to about 1.89 ms" in texts["crop-bound"]
+    assert "three runs" not in texts["crop-bound"]
+    # title, saving and what is expected are after the tickets above; on its own it saves more
+    overdraw = texts["overdraw"]
+    assert ", 237 µs (1.7 %)" in overdraw and "**Saves:** 237 µs of" in overdraw and "294 µs on its own" in overdraw
+
+
+def test_more_than_low_priority_is_filed_near_its_threshold() -> None:
+    """93 % against 90 %: what the headline starts with has a ticket."""
+    b = diagnosis(SAMPLES / "mobile" / "mali-frame.csv").bundle
+    assert {t.cause["cause"] for t in compose.make(b)} == {c["cause"] for c in b.todo}

@@ -436,4 +436,4 @@ def test_every_report_collects_with_one_command(name: str) -> None:
     s = summarise(diagnosed(str(SAMPLES / name)).bundle)
     *_, (_, whole) = collect_next(s, full=True)
     *_, (sentence, command) = collect_next(s)
-    assert command == whole if len(whole) <= MAX_SHOWN_CHARS else f"({len(whole):,} characters)" in sentence
+    assert command == whole if len(whole) <= MAX_SHOWN_CHARS else f"{len(whole):,} characters" in sentence

@@ -99,8 +99,8 @@ def _limiter(view: View) -> Codes:
         choices = [
             # of frame timing: in most frames the CPU works all the time and the GPU does not
             (late >= PACING_SHARE) & ~(busy >= PACING_SHARE),
-            # copies keep the bus busy while all units idle: no CPU is waited for
-            (idle >= IDLE_LIMITS) & (best < LOW) & (view["pcie.throughput"] >= LOW),
+            # copies keep the bus busy while all units idle or wait: no CPU is waited for, and no latency
+            (best < LOW) & (view["pcie.throughput"] >= LOW),
             # the idle time of short ranges, barriers among them, is start-up and drain
             (idle >= IDLE_LIMITS) & (best < LOW) & ~(_array(view, "gpu.time") < TINY_NS),
             # ~(a >= b) is not a < b: a core that was not measured (NaN) does not stand in the way

@@ -64,8 +64,6 @@ class Summary(TypedDict):
     finished: AtLimitEntry
     limit_readings: list[LimitReading]
     collect_all: str | None
-    unlisted: int
-    untimed: bool
     copies: int
 
 
@@ -103,7 +101,5 @@ def summarise(b: Bundle) -> Summary:
         "finished": time_at_limit(doc),
         "limit_readings": limit_readings(doc, b.item),
         "collect_all": frame["collect_all"],
-        "unlisted": frame["findings_total"] - frame["findings_listed"],
-        "untimed": not total,
         "copies": column(doc["workloads"], "kind").count("copy") if b.item == "kernel" else 0,
     }

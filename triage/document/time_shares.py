@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
@@ -10,6 +11,7 @@ from triage.document.disambiguate import distinct_names
 from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEntry
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
+MAX_NAMES = 6  # of workloads at a hardware limit
 MIN_SHOWN_SHARE = 0.0005  # of the time: less is no part of a sum that anybody sees
 IDLE, IDLE_TO_FIX = "idle", "idle-to-fix"
 MIN_UNDIAGNOSED_SHARE = 0.2  # heuristic: a larger share of the time comes first, or before a list that saves less
@@ -32,11 +34,12 @@ class UndiagnosedEntry(TypedDict):
 
 
 class AtLimitEntry(TypedDict):
-    """Time at a hardware limit, and how many workloads."""
+    """Time at a hardware limit, how many workloads, and the names of the longest."""
 
     ns: float
     share: float | None
     count: int
+    names: list[str]
 
 
 class VerdictEntry(TypedDict):
@@ -105,7 +108,9 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
 def time_at_limit(doc: Result) -> AtLimitEntry:
     """Self time of workloads at a hardware limit."""
     total, works = doc["frame"]["duration_ns"], doc["workloads"]
-    at_limit = zip(column(works, "verdict_class"), column(works, "self_ns"), strict=True)
+    own, verdicts = column(works, "self_ns"), column(works, "verdict_class")
     # a marker that only holds others has no self time
-    mine = [ns or 0 for verdict, ns in at_limit if verdict == "at-limit" and (ns or not total)]
-    return {"ns": sum(mine), "share": sum(mine) / total if total else None, "count": len(mine)}
+    mine = [i for i, ns in enumerate(own) if verdicts[i] == "at-limit" and (ns or not total)]
+    ns, longest = sum(own[i] or 0 for i in mine), nlargest(MAX_NAMES, mine, key=lambda i: own[i] or 0)
+    names = distinct_names(works, longest)
+    return {"ns": ns, "share": ns / total if total else None, "count": len(mine), "names": names}

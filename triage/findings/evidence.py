@@ -22,6 +22,7 @@ from triage.rulebook.expression import value as compiled
 from triage.rulebook.rule import Rule, reads
 
 EQUAL = 0.005  # of a value: two that are closer print the same three digits
+FAR = 0.1  # of a value: a lower bound below that only keeps zeros out
 _PIECES = ("draw.count", "dispatch.count", "prims.input", "prims.drawn", "prims.rasterized", "vertices.input")
 
 
@@ -187,7 +188,14 @@ def _strictest(checks: Sequence[Check]) -> list[Check]:
         # nearest to the value: the one that decides
         if old is None or abs(c.margin or 0.0) < abs(old.margin or 0.0):
             out[key] = c
-    return list(out.values())
+    return [c for c in out.values() if not any(_adds_nothing(c, other) for other in out.values() if other is not c)]
+
+
+def _adds_nothing(c: Check, other: Check) -> bool:
+    """True for a flag of what another comparison shows, a difference that equals it, or a far lower bound beside an upper one."""
+    if c.metric == other.metric:
+        return c.threshold is not None and c.value == other.value and abs(c.threshold) < FAR * abs(c.value)
+    return any(o.metric == other.metric and (c.op == "is" or o.value == c.source.value) for o in c.source.inputs)
 
 
 def is_measured(c: Check) -> bool:

@@ -35,9 +35,12 @@ def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
     if one:
         rules = {r for b in spots for r in b["rules"]}
         some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
-        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated. One run measures what is missing:"
+        overlap = (
+            ", some listed with several groups" if full and sum(len(b["rules"]) for b in spots) > len(rules) else ""
+        )
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. To measure what is missing:"
         if len(one) > MAX_SHOWN_CHARS and not full:
-            return [(f"{checks} its command ({len(one):,} characters) is in --full and in -o report.html.", "")]
+            return [(f"{checks} a command of {len(one):,} characters, in --full and in -o report.html.", "")]
         each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
         return [*each, (checks, one)]
     listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]

@@ -38,7 +38,6 @@ from triage.rendering import (
     timeline_phrases,
     verdict_phrases,
 )
-from triage.rendering.advice_labels import advised
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import DEFAULT_MARKERS, MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import AS_DATA
@@ -194,6 +193,7 @@ class Phrases:
     rows, base, several = staticmethod(phrases.rows), staticmethod(phrases.base), staticmethod(phrases.several)
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
+    more_at_limit = staticmethod(verdict_phrases.more_at_limit)
     root_cause = staticmethod(verdict_phrases.root_cause)
     operator_cover = staticmethod(cover)
     unjudged = staticmethod(verdict_phrases.unjudged)
@@ -210,7 +210,7 @@ class Phrases:
     pressed = staticmethod(verdict_phrases.pressed)
     unit = staticmethod(localize)
     needed = staticmethod(needed)
-    advised = staticmethod(advised)
+    advised = staticmethod(verdict_phrases.advised)
     saves = staticmethod(phrases.saves)
     back = staticmethod(phrases.back)
     check = staticmethod(phrases.check)

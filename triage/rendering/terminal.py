@@ -20,14 +20,12 @@ from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import voice
 from triage.rendering import code_places, next_captures, phrases, terminal_bars, timeline_phrases, verdict_phrases
-from triage.rendering.advice_labels import advised
 from triage.rendering.escape import clean, short
 from triage.rendering.findings_csv import Write
 from triage.rendering.frames_table import MAX_MARKERS, frames, frames_table
 from triage.rendering.labels import HEADS
 from triage.rendering.operator_table import DEFAULT_OPERATORS, MAX_OPERATORS, cover, operator_table
 from triage.rendering.pass_table import NARROW, pass_table
-from triage.rendering.queue_text import queue_lines
 from triage.rendering.terminal_table import add_column, busiest_units, numbered_names, table_of, wrapped
 
 MAX_WIDTH = 120
@@ -187,7 +185,7 @@ class _Page:
                 self._labelled(HEADS.why, chain)
             else:
                 self.say(clean(c["message"]), indent=4)
-            self._labelled(advised(c), clean(c["action"]), "green")
+            self._labelled(verdict_phrases.advised(c), clean(c["action"]), "green")
             if places := phrases.where(c, 3, 36):
                 self._labelled(HEADS.within, ", ".join(places))
             if at := self._line(c):
@@ -265,7 +263,7 @@ class _Page:
         rows = self.s["markers"] if self.full else self.s["markers"][:DEFAULT_ROWS]
         if not rows:
             return
-        if self.s["untimed"] and not self.full and not self.doc["findings"]:
+        if not self.s["duration_ns"] and not self.full and not self.doc["findings"]:
             if busy := busiest_units(self.s["markers"][:MAX_MARKERS]):
                 self.title("Utilisation of the busiest units")
                 self.say("\n".join(busy[:DEFAULT_ROWS]), indent=2)
@@ -319,7 +317,7 @@ class _Page:
 
     def over_frames(self) -> None:
         """What each queue did, and markers of a capture of several frames, those that vary most first."""
-        if lines := queue_lines(self.doc["captures"]):
+        if lines := phrases.queue_lines(self.doc["captures"]):
             self.title(HEADS.queues)
             self.say("\n".join(lines), indent=2)
         if (t := frames_table(self.doc["captures"], most=MAX_MARKERS)) and self.full:

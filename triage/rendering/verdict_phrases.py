@@ -10,13 +10,14 @@ from triage.document.entries import VERDICT_CLASSES, UnitEntry
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, IDLE_TO_FIX, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
+from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import percent, plural
 from triage.ground.terminology import localize, voice
 from triage.rendering.escape import short
 from triage.rendering.labels import HEADS
-from triage.rendering.phrases import number, several, time
+from triage.rendering.phrases import and_more, number, several, time
 
 
 def verdict(name: str) -> str:
@@ -24,6 +25,17 @@ def verdict(name: str) -> str:
     words = (HEADS.to_fix, HEADS.suspected, HEADS.not_diagnosed, HEADS.at_limit)
     idle = {IDLE: HEADS.idle, IDLE_TO_FIX: HEADS.idle_to_fix}
     return str(idle.get(name) or words[VERDICT_CLASSES.index(name)])
+
+
+# how advice begins that changes nothing, but finds out more
+_MEASUREMENTS = ("Record the thread", "Record the calls", "Record a timeline", "Mark the thread", "Profile ", "Time the ", "Measure ", "Compare ", "Find ", "Look ", "Count ", "Check ")  # fmt: skip
+
+
+def advised(c: TodoItem) -> str:
+    """Label of an item's first advice: `Fix`; `Try` for a suspect; `Investigate` where it finds out more."""
+    if c["action"].startswith(_MEASUREMENTS):
+        return str(HEADS.investigate)
+    return str(HEADS.attempt if c["verdict_class"] == "suspect" else HEADS.fix)
 
 
 def root_cause(m: MarkerRow) -> str:
@@ -98,9 +110,10 @@ def undiagnosed(u: UndiagnosedEntry, command: bool = True) -> str:
 
 
 def more_at_limit(s: Summary) -> str:
-    """`8 shorter markers (1.38 ms)`: at a hardware limit, beside those whose readings are shown; "" without readings."""
+    """`8 shorter markers (1.38 ms): Blur X, Blur Y + 6 more`: at a hardware limit, beside those whose readings are shown; "" without readings."""
     shown, all_ = s["limit_readings"], s["finished"]
     if not shown or len(shown) == all_["count"]:
         return ""
-    left = time(all_["ns"] - sum(r["ns"] for r in shown))
-    return f"{plural(all_['count'] - len(shown), f'shorter {voice().item}')} ({left})"
+    left, names = all_["count"] - len(shown), all_["names"][len(shown) :]
+    ns = time(all_["ns"] - sum(r["ns"] for r in shown))
+    return f"{plural(left, f'shorter {voice().item}')} ({ns}): {', '.join(names)}{and_more(left - len(names))}"

@@ -19,7 +19,9 @@ from triage.products.tickets.text import full_names, title
 from triage.products.tickets.ticket import Ticket
 
 MIN_TICKET_SHARE = 0.01  # of the frame: a root cause that saves less gets no ticket
-MIN_MARGIN = 0.05  # of a threshold: noise moves a value that is closer across it
+MIN_MARGIN = (
+    0.05  # of a threshold: noise moves a value that is closer across it; more than low priority is filed all the same
+)
 KEPT_SHARE = 0.5  # of the minimum: a known ticket stays down to it, so that noise does not close and reopen it
 MIN_UNTIMED_SAVING = 0.05  # without times: the fraction of a workload that its best finding must save
 
@@ -105,9 +107,10 @@ def _cut(doc: Result, numbers: Sequence[int]) -> Result:
 
 
 def _worth(c: TodoItem, doc: Result, least: float, known: bool) -> bool:
-    """True if a root cause saves enough for a ticket. Findings of a new one need a margin to their thresholds."""
+    """True if a root cause saves enough for a ticket. Findings of a new one of low priority need a margin to their thresholds."""
     ranks = set(c["findings"])
-    found = [f for f in doc["findings"] if f["rank"] in ranks and (known or _has_margin(f))]
+    sure = known or c["level"] != "low"
+    found = [f for f in doc["findings"] if f["rank"] in ranks and (sure or _has_margin(f))]
     if known:
         least *= KEPT_SHARE
     gains = [f["gain"] for f in found if f["gain"]]
@@ -125,7 +128,7 @@ def why_left_out(c: ItemEntry, total_ns: float | None, least: float) -> str:
         return "accepted"
     if total_ns and (c["saved_ns"] or 0.0) < least * total_ns:
         return f"saves less than {percent(least)}: --min-saving"
-    return "at hardware limit or too near a threshold"
+    return "at hardware limit" if c["verdict_class"] == "at-limit" else "too near its threshold"
 
 
 def _has_margin(f: FindingEntry) -> bool:

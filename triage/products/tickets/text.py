@@ -14,9 +14,9 @@ from triage.ground.errors import TriageError
 from triage.ground.kernel_names import kernel
 from triage.ground.phrasing import percent
 from triage.ground.terminology import speaking, voice
+from triage.products.noise import FLOOR, UNREPEATED
 from triage.products.tickets.ticket import Ticket
-from triage.rendering import code_places, declared, phrases, templates
-from triage.rendering.advice_labels import advised
+from triage.rendering import code_places, declared, phrases, templates, verdict_phrases
 from triage.rendering.escape import jira, markdown, short
 
 BESIDE, ATTACHED, NOWHERE = "beside", "attached", ""  # files of a ticket, as the reader of its text has them
@@ -24,7 +24,7 @@ MAX_TITLE_CHARS = 80  # what a board or a list of tickets shows of a title
 MIN_NAME_CHARS = 8  # of a place: a shorter piece names nothing
 MAX_PLACE_CHARS = 80  # of a workload's name and the levels above it
 WHOLE = "the whole capture"
-MIN_EXPECTED = 0.02  # of a time: runs differ by more than a smaller saving
+MAX_PLACES = 5  # named in the text
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 2, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
@@ -83,7 +83,6 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
     evidence = [found[r] for r in c["findings"] if r in found]
     by_id = ById(doc["workloads"])
     budgets = [b for b in doc["frame"].get("budgets", ()) if c["rank"] in b["items"]]
-    saves, low, bound = (ns and ns * _alone(c) for ns in (c["saved_ns"], c["low_ns"], c["bound_ns"]))
     shown = _rows(evidence, by_id, doc["frame"]["duration_ns"], rows)
     return {
         "c": c,
@@ -102,7 +101,7 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "over": over_devices(doc["frame"]),
         "chain": c["chain"] if len(c["chain"]) > 1 else [],
         "shares": phrases.shares(c, "other tickets"),
-        "places": [_place(w, by_id) for w in c["workloads"][:3]] if c["scope"] != "frame" else [],
+        "places": [_place(w, by_id) for w in c["workloads"][:MAX_PLACES]] if c["scope"] != "frame" else [],
         "whole": c["scope"] == "frame",
         "captures": doc["captures"][:2],
         "more_captures": max(0, len(doc["captures"]) - 2),
@@ -110,13 +109,13 @@ def _words(t: Ticket, size: tuple[int, int, int, int], files: str, cut: bool) ->
         "locations": list(dict.fromkeys(code_places.in_full(x) for f in evidence[:rows] for x in f["locations"]))[:3],
         "hidden": max(0, len(evidence) - rows),
         "action": short(c["action"], 500),
-        "attempt": advised(c),
+        "attempt": verdict_phrases.advised(c),
         "advice": [short(a, 500) for a in c["advice"][1 : 1 + advice]],
         "caveats": [short(x, 400) for x in c["caveats"][:caveats]],
         "cites": c["cites"][:cites],
         "goal": _goal(c, by_id, doc),
-        "saves_ns": saves,
-        "spread": phrases.range_(low, bound) if saves is not None else "",
+        "noise": UNREPEATED * FLOOR,
+        "spread": phrases.range_(c["low_ns"], c["bound_ns"]),
     }
 
 
@@ -135,24 +134,27 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
     return {"name": _name(w), "saved_ns": w["saved_ns"] if w else None}
 
 
-def _alone(c: TodoItem) -> float:
-    """What a ticket saves on its own, as it is measured once done, over what it adds to the others."""
-    return c["alone_ns"] / c["saved_ns"] if c["saved_ns"] and c["alone_ns"] else 1.0
-
-
 def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
-    """Name of the first place, its time and what this ticket's likely saving alone leaves of it, in ns; None where that is little or not known.
+    """The places together, their time and what the likely saving leaves of it, in ns, and whether single runs hide it; None where not known.
 
     Of several devices their span: it falls by what the only one saves, else by what each saves on average.
     """
-    w = by_id.get(c["workloads"][0])
-    own = (w["self_ns"] or w["duration_ns"]) if w else doc["frame"]["duration_ns"]
-    saved = ((w or c)["saved_ns"] or 0.0) * _alone(c)
-    if not w and saved and over_devices(doc["frame"]) and (t := timeline(doc["frame"])):
-        own, saved = t["length_ns"], saved if only_device(c, doc) else saved / len(t["devices"])
-    if not own or not saved or not MIN_EXPECTED * own <= saved < own:
+    works = [by_id[w] for w in c["workloads"] if w in by_id]
+    saved = (c["saved_ns"] if c["count"] == len(works) else sum(w["saved_ns"] or 0.0 for w in works)) or 0.0
+    own = sum((w["self_ns"] or w["duration_ns"] or 0.0) for w in works)
+    if not works:
+        own, saved = doc["frame"]["duration_ns"] or 0.0, c["saved_ns"] or 0.0
+        if over_devices(doc["frame"]) and (t := timeline(doc["frame"])):
+            own, saved = t["length_ns"], saved if only_device(c, doc) else saved / len(t["devices"])
+    if not 0 < saved < own:
         return None
-    return {"name": kernel(w["name"]) if w else "", "own_ns": own, "left_ns": own - saved}
+    return {
+        "name": kernel(works[0]["name"]) if len(works) == 1 else "",
+        "count": len(works),
+        "own_ns": own,
+        "left_ns": own - saved,
+        "hidden": saved < UNREPEATED * FLOOR * own,
+    }
 
 
 def _name(w: WorkloadEntry | None) -> str:
@@ -164,18 +166,15 @@ def _rows(evidence: Sequence[FindingEntry], by_id: ById, total_ns: float | None,
     out: list[dict[str, Any]] = []
     shown: dict[str, set[str]] = {}
     for f in evidence:
-        if len(out) == most:
-            break
-        checks, row = _row(f, by_id, total_ns)
-        before = shown.setdefault(f["workload"], set())
-        if not before.issuperset(checks):
+        row, before = _row(f, by_id, total_ns), shown.setdefault(f["workload"], set())
+        if len(out) < most and not before.issuperset(row["checks"]):
             out.append(row)
-        before.update(checks)
+        before.update(row["checks"])
     return out
 
 
-def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> tuple[list[str], dict[str, Any]]:
-    """Comparisons with a number that decides, and the line of evidence with them, the cell with line and column."""
+def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]:
+    """A line of evidence: the comparisons with a number that decides, and the cell with line and column."""
     w = by_id.get(f["workload"])
     numbers = [e for e in f["evidence"] if e["op"] != "is" or e["threshold"] is None] or f["evidence"]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
@@ -183,13 +182,10 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> tuple[list[str
     # first what the ticket's sentence says
     numbers.sort(key=lambda e: "stated" not in e)
     stated = sum("stated" in e for e in numbers)
-    checks = [short(phrases.check(e), 80) for e in numbers[: max(2, stated)]]
-    return checks, {
+    return {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
-        "why": checks[0] if checks else f["title"],
-        "also": "; ".join(checks[1:]),
-        "checks": "; ".join(checks),
+        "checks": [short(phrases.check(e), 80) for e in numbers[: max(2, stated)]] or [f["title"]],
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
     }
 

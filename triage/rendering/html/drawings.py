@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from triage.document.bundle import Bundle
 from triage.ground.limiters import limiter_words
+from triage.ground.phrasing import percent
 from triage.ground.terminology import voice
 from triage.ground.units import show
 from triage.rendering.escape import short
@@ -38,7 +39,7 @@ def icicle(b: Bundle, nodes: Nodes) -> Markup:
     while todo and len(out) < MAX_BARS:
         k, x, w, row = todo.pop(0)
         depth = max(depth, row)
-        out.append(_bar(nodes.name[k], nodes.ns[k], nodes.work[k] < 0, looks[k], x, w, row))
+        out.append(_bar(nodes.name[k], nodes.ns[k], nodes.work[k] < 0, *looks[k], x, w, row))
         # rounded, the children may add up to a little more than what holds them
         children = order[first[k] : first[k + 1]].tolist()
         inside = sum(nodes.ns[c] for c in children)
@@ -63,12 +64,12 @@ def too_narrow(nodes: Nodes) -> float | None:
     return sum(top) / total if total and max(top, default=0.0) < MIN_WIDTH * total else None
 
 
-def _bar(name: str, ns: float, group: bool, limiter: str, x: float, w: float, row: int) -> str:
-    label = f"{name}: {show(ns, 'ns')}, {'mostly ' if group else ''}{limiter_words(limiter).name}"
+def _bar(name: str, ns: float, group: bool, limiter: str, part: float, x: float, w: float, row: int) -> str:
+    label = f"{name}: {show(ns, 'ns')}, {limiter_words(limiter).name}{f' {percent(part)}' if part < 1 else ''}"
     text = ""
     if w > 44:
         # 6.6: about how wide a character of this size is; SVG neither wraps nor cuts a text
         text = f'<text class="t-{limiter}" x="{number(x + 5)}" y="{row * ROW + 16}">{escape(short(name, max(3, int((w - 8) / 6.6))))}</text>'
-    # a group was not measured itself: its look, that of most of its time, is drawn fainter
+    # a group was not measured itself: its look, that of the largest part of its time, is drawn fainter
     kind = ' class="group"' if group else ""
     return f"<g{kind}><title>{escape(short(label, 200))}</title>{box(x, row * ROW, max(w - 1, 0.6), ROW - 1, limiter, 2)}{text}</g>"

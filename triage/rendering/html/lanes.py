@@ -11,10 +11,9 @@ from triage.document.timeline_summary import DeviceGap
 from triage.document.trace_entries import DeviceEntry
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.phrasing import percent
-from triage.rendering import timeline_phrases
+from triage.rendering import phrases, timeline_phrases
 from triage.rendering.escape import short
 from triage.rendering.html.bars import hatched, number
-from triage.rendering.queue_text import queue_lines
 
 WIDTH, ROW = 1060, 26
 NEAR = 2.2  # percent of the width: numbers nearer than that would cover each other
@@ -77,7 +76,7 @@ def queues(captures: Sequence[CaptureEntry]) -> list[Markup]:
     for c in captures:
         if found := c.get("queues"):
             rows = "".join(_row(short(q["name"], 28), [(q["parts"], "op-kernel", "")], 1.0) for q in found)
-            lines = queue_lines([c])
+            lines = phrases.queue_lines([c])
             listed = "".join(f'<p class="soft">{escape(line)}</p>' for line in lines)
             out.append(
                 Markup(f'<div class="lanes" role="img" aria-label="{escape("; ".join(lines))}">{rows}</div>{listed}')

@@ -102,27 +102,23 @@ def _times(b: Bundle, nodes: Nodes) -> None:
     nodes.ns[0] = significant(np.array([nodes.ns[0]]), 8)[0] or 0
 
 
-def leaders(b: Bundle, nodes: Nodes) -> list[str]:
-    """Limiter class of each node: a workload's own, for a group the one with most exclusive time below."""
+def leaders(b: Bundle, nodes: Nodes) -> list[tuple[str, float]]:
+    """Limiter class of the largest part of each node's exclusive time, children included, and that part; a workload's own without times."""
     limiter = np.concatenate([c.limiter for c in b.workloads.columns]).tolist()
     own = np.concatenate([np.nan_to_num(c.own) for c in b.workloads.columns]).tolist()
-    below: dict[int, list[float]] = {}
-    out = [""] * len(nodes)
+    held: dict[int, list[float]] = {}
+    out = [("unknown", 1.0)] * len(nodes)
     for k in range(len(nodes) - 1, -1, -1):
         parent, w = nodes.parent[k], nodes.work[k]
-        mine = below.pop(k, None)
+        mine = held.pop(k, None) or [0.0] * len(CLASSES)
         if w >= 0:
-            out[k] = CLASSES[limiter[w]]
-        else:
-            # ties go to the first word in the alphabet: the same input gives the same page
-            out[k] = min(zip((-ns for ns in mine), CLASSES, strict=True))[1] if mine and any(mine) else "unknown"
-        if parent < 0:
-            continue
-        held = below.get(parent)
-        if held is None:
-            held = below[parent] = [0.0] * len(CLASSES)
-        if w >= 0:
-            held[limiter[w]] += own[w]
-        for c, ns in enumerate(mine or ()):
-            held[c] += ns
+            mine[limiter[w]] += own[w]
+        # ties go to the first word in the alphabet: the same input gives the same page
+        most, name = min(zip((-ns for ns in mine), CLASSES, strict=True))
+        if most:
+            out[k] = name, -most / sum(mine)
+        elif w >= 0:
+            out[k] = CLASSES[limiter[w]], 1.0
+        if parent >= 0:
+            held[parent] = [a + b for a, b in zip(held.get(parent, [0.0] * len(CLASSES)), mine, strict=True)]
     return out
