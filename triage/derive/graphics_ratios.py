@@ -170,8 +170,9 @@ DERIVATIONS = (
         ask=("vram.bytes_written", "vram.bytes_read"),
     ),
     Derivation(
-        "zcull.reject_rate", "1 - samples accepted / samples tested", lambda kept, seen: 1 - kept / seen,
-        ("zcull.accepted", "zcull.samples"),
+        "zcull.reject_rate", "1 - samples accepted / samples tested; or pixels killed / those and the pixels drawn",
+        lambda kept, seen, killed, drawn: first(1 - over(kept, seen), over(killed, killed + drawn)),
+        optional=("zcull.accepted", "zcull.samples", "zcull.killed", "pixels.drawn"), ask=("zcull.accepted", "zcull.samples"),
     ),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
     Derivation(
