@@ -139,14 +139,7 @@ DERIVATIONS = (
             _some(shaded),
             np.where(np.isnan(passed + late), _some(drawn), np.nan),  # as the export has them, not from some tests only
         ),
-        optional=(
-            "pixels.shaded",
-            "pixels.passed",
-            "pixels.failed_late",
-            "pixels.failed_early",
-            "invocations.ps",
-            "pixels.drawn",
-        ),
+        optional=("pixels.shaded", "pixels.passed", "pixels.failed_late", "pixels.failed_early", "invocations.ps", "pixels.drawn"),
         ask=("pixels.shaded",),
     ),
     Derivation("pixels.per_primitive", "pixels covered / primitives counted", over, ("pixels.covered", "prims.drawn")),
