@@ -48,6 +48,13 @@ def test_draws_that_count_or_write_elsewhere_pass_no_sample_on_purpose(
     assert "FRM084" not in findings
 
 
+@pytest.mark.parametrize(("prims", "shaded", "named"), [(9_000, 0, False), (11_000, 0, True), (11_000, 1, False)])
+def test_a_pass_of_many_primitives_that_neither_shades_nor_passes_is_unseen(
+    prims: int, shaded: int, named: bool, tmp_path: Path
+) -> None:
+    assert ("FRM084" in found(tmp_path, draw("Interior", "Interior", 2, prims, shaded, 0))) == named
+
+
 def test_small_triangles_are_billed_to_their_draws(tmp_path: Path) -> None:
     findings = found(
         tmp_path,

@@ -139,14 +139,7 @@ DERIVATIONS = (
             _some(shaded),
             np.where(np.isnan(passed + late), _some(drawn), np.nan),  # as the export has them, not from some tests only
         ),
-        optional=(
-            "pixels.shaded",
-            "pixels.passed",
-            "pixels.failed_late",
-            "pixels.failed_early",
-            "invocations.ps",
-            "pixels.drawn",
-        ),
+        optional=("pixels.shaded", "pixels.passed", "pixels.failed_late", "pixels.failed_early", "invocations.ps", "pixels.drawn"),
         ask=("pixels.shaded",),
     ),
     Derivation("pixels.per_primitive", "pixels covered / primitives counted", over, ("pixels.covered", "prims.drawn")),
@@ -170,8 +163,9 @@ DERIVATIONS = (
         ask=("vram.bytes_written", "vram.bytes_read"),
     ),
     Derivation(
-        "zcull.reject_rate", "1 - samples accepted / samples tested", lambda kept, seen: 1 - kept / seen,
-        ("zcull.accepted", "zcull.samples"),
+        "zcull.reject_rate", "1 - samples accepted / samples tested; or pixels killed / those and the pixels drawn",
+        lambda kept, seen, killed, drawn: first(1 - over(kept, seen), over(killed, killed + drawn)),
+        optional=("zcull.accepted", "zcull.samples", "zcull.killed", "pixels.drawn"), ask=("zcull.accepted", "zcull.samples"),
     ),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
     Derivation(

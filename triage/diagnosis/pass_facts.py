@@ -65,10 +65,8 @@ def _pixel_facts(capture: Capture, view: View, total: float) -> tuple[PassFacts,
 
 
 def _unseen(book: _Book) -> PassFacts:
-    """Draws none of whose samples pass, in passes others of whose do; nothing where samples were not counted draw by draw."""
+    """Draws none of whose samples pass; nothing where none is found and samples were not counted draw by draw."""
     d = book.draws
-    if not any(np.isfinite(d.passed[rows]).sum() > 1 for rows in d.rows):
-        return PassFacts()
     spots = []
     for k, (p, a, part) in enumerate(zip(book.passes, book.accounts, book.unseen, strict=True)):
         time = float(d.time[part].sum())
@@ -77,6 +75,8 @@ def _unseen(book: _Book) -> PassFacts:
             text = f"{d.some(k, part)}{show(time, 'ns')}{f'; {empty:,} of them without primitives' if empty else ''}"
             parts = {"frame.unseen_laid": float(a.survivors)}
             spots.append(Spot(p.marker, time, f"{_name(p)} ({text})", parts, _cells(book, part, ("pixels.passed",))))
+    if not spots and not any(np.isfinite(d.passed[rows]).sum() > 1 for rows in d.rows):
+        return PassFacts()
     none = "samples of nearly all draws pass"
     return share_facts("frame.unseen_share", spots, book.total, none, ("frame.unseen_laid",))
 

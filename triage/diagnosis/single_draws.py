@@ -20,6 +20,7 @@ from triage.reading.pass_tree import DRAW
 from triage.reading.pixel_account import column
 
 _KEPT = 0.3  # of the primitives: with fewer survivors only a busy rasteriser minds their size, as rule GFX001 has it
+_SCENE = 10_000  # primitives: boxes around objects have fewer
 _TESTING_RE = re.compile(r"occlu|quer(?:y|ies)|prox(?:y|ies)|\bh-?z|culling|conditional|predicat|vox", re.IGNORECASE)
 
 
@@ -73,13 +74,17 @@ class Draws(Struct, frozen=True):
         )
 
     def unseen(self, k: int, p: Pass) -> Indices:
-        """Draws of the k-th pass none of whose samples pass; none where the pass tests bounds or no sample passes at all."""
+        """Draws of the k-th pass none of whose samples pass; none where the pass tests bounds or writes elsewhere.
+
+        Of a pass without any sample its name, few primitives or shaded pixels tell that.
+        """
         rows = self.rows[k]
         known = rows[np.isfinite(self.passed[rows]) & self.fed[rows] & (self.time[rows] > 0)]
-        if any(_TESTING_RE.search(level[:400]) for level in p.levels) or not (self.passed[known] > 0).any():
-            return known[:0]
         hidden: Indices = known[self.passed[known] == 0]
-        return hidden
+        whole = len(hidden) == len(known) and (
+            not (self.shaded[known] == 0).all() or np.nansum(self.prims[known]) < _SCENE
+        )
+        return known[:0] if whole or any(_TESTING_RE.search(level[:400]) for level in p.levels) else hidden
 
     def laid(self) -> Floats:
         """By draw, the pixels that the draw of the same call and primitives covered in an earlier pass, NaN without one."""
