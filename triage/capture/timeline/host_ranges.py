@@ -10,9 +10,8 @@ from triage.capture.trace_nouns import Calls, Trace
 
 MAX_NAMED = 3  # names in a sentence
 MIN_SHARE = 0.05  # heuristic: of the host's idle time; what is less explains nothing
-MAIN_SHARE = (
-    0.5  # heuristic: of it; then such operators, or calls of the operating system, explain it, and no range around them
-)
+# heuristic: of it; then such operators, or calls of the operating system, explain it, and no range around them
+MAIN_SHARE = 0.5
 
 
 def during(trace: Trace, gaps: Gaps, mine: Indices) -> tuple[int, list[tuple[str, int]]]:

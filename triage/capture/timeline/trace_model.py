@@ -108,11 +108,8 @@ def _longest_call(calls: Calls, begun: int, ended: int) -> str:
 def _steady(ops: Operations) -> int:
     """When steady work begins: with the first operation, or after a start that is long and holds few; one gap may be all of it."""
     tenth = int(START_WORK * len(ops))
-    begun, first, long = (
-        int(np.partition(ops.start, tenth)[tenth]),
-        int(ops.start.min()),
-        START_SPAN * int(ops.end.max() - ops.start.min()),
-    )
+    begun, first = int(np.partition(ops.start, tenth)[tenth]), int(ops.start.min())
+    long = START_SPAN * (int(ops.end.max()) - first)
     if len(ops) < FEW or begun - first < long:
         return first
     early = np.flatnonzero(ops.start <= begun)
