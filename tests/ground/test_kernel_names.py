@@ -134,4 +134,5 @@ def test_a_wrapper_of_one_lambda_is_called_by_the_function_that_writes_it() -> N
     name = "void clover::par_ranged2d_kernel<PdV_kernel(bool, clover::Buffer2D<double> &)::[lambda(int, int) (instance 2)]>(clover::Range2d, T1)"
     assert (kernel(name), function(name)) == ("PdV_kernel lambda 2", "PdV_kernel")
     other = "void ns::map<3, f(int)::[lambda(int) (instance 2)]>(T1)"
-    assert (kernel(other), function(other)) == ("map<3, f lambda 2>", "map")
+    assert (kernel(other), function(other)) == ("map<3, f lambda 2>", "map<3, f lambda 2>")
+    assert function("void ns::gemm<128, 64>(float *)") == "gemm"

@@ -23,6 +23,7 @@ _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 _CONDITION_RE = re.compile(r"^(?:\w+::)*enable_if<.*?>::type (?=\w+(?:::\w+)*[<(])")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
 _ENTERED_RE = re.compile(r"I(?:Li\d{1,4}E)?NS_(\d{1,4})")  # `ck_tile::kentry<1, Rmsnorm2dFwd<...>>` enters any kernel
+_INSTANCE_OF_RE = re.compile(r"<[\d, …]{1,200}>$| lambda \d{1,4}$")
 _ONE_LAMBDA_RE = re.compile(r"\w+ lambda \d{1,4}")
 _LENGTH_RE = re.compile(r"\d{1,4}(?!\d)")
 COLLECTIVE = re.compile(
@@ -83,8 +84,8 @@ def kernel(name: str) -> str:
 
 
 def function(name: str) -> str:
-    """What all instances of a kernel share: `gemm<128, 64>` is `gemm`, `advec lambda 2` `advec`."""
-    return re.split("<| lambda", kernel(name))[0]
+    """What all instances of a kernel share: `gemm<128, 64>` is `gemm`, `advec lambda 2` `advec`; of `map<Add>` the type is the kernel."""
+    return _INSTANCE_OF_RE.sub("", kernel(name))
 
 
 def _lambda(m: re.Match[str]) -> str:
