@@ -16,7 +16,6 @@ from triage.products.compare.comparing import compare
 from triage.products.compare.item import Item, Who
 from triage.products.compare.predictions import (
     MAX_PREDICTION_WIDTH,
-    REACHES_NOTHING,
     TOO_WIDE,
     UNSURE,
     UNTRIED,
@@ -116,13 +115,13 @@ def came(gain: tuple[float, float, float], after: float | list[float], fixed: bo
         (PROMISE, 70.0, True, ("within", "")),
         (PROMISE, 90.0, True, ("below", "")),
         (PROMISE, 50.0, True, ("above", "")),
-        ((0.0, 0.3, 0.4), 70.0, True, (None, REACHES_NOTHING)),
+        ((0.0, 0.3, 0.4), 70.0, True, (None, TOO_WIDE)),
         # one run a side: 3 % are taken for noise, and a cure of 2 % is lost in it
-        ((0.02, 0.3, 0.4), 70.0, True, (None, REACHES_NOTHING)),
+        ((0.02, 0.3, 0.4), 70.0, True, (None, TOO_WIDE)),
         ((0.04, 0.3, 0.4), 70.0, True, ("within", "")),
         ((0.1, 0.5, 0.1 + MAX_PREDICTION_WIDTH), 70.0, True, ("within", "")),
         ((0.1, 0.5, 0.11 + MAX_PREDICTION_WIDTH), 70.0, True, (None, TOO_WIDE)),
-        ((0.0, 0.5, 0.9), 70.0, True, (None, REACHES_NOTHING)),
+        ((0.0, 0.5, 0.9), 70.0, True, (None, TOO_WIDE)),
         # what lies outside has failed, however wide it was
         ((0.0, 0.5, 0.9), 150.0, True, ("below", "")),
         ((0.05, 0.5, 0.9), 5.0, True, ("above", "")),

@@ -12,7 +12,7 @@ from benchmarks import kinds_of_change as simulated
 from tests.conftest import SAMPLES, diagnosis, doctor
 from triage.capture.trace_nouns import KERNEL
 from triage.products.compare import compare_headline
-from triage.products.compare.compare_report import prediction, render
+from triage.products.compare.compare_report import failed, prediction, render
 from triage.products.compare.compare_result import row
 from triage.products.compare.comparing import compare
 from triage.products.compare.iterations import iterations
@@ -237,3 +237,43 @@ def test_steps_of_like_names_are_told_apart(tmp_path: Path) -> None:
     b, a = table(tmp_path / "b.csv", rows), table(tmp_path / "a.csv", [(n, c, ms * 1.3) for n, c, ms in rows])
     found = labels(steps(compare(diagnosis(b), diagnosis(a)), "outside"), 34)
     assert found == ["gemm<float, 64> (1)", "gemm<float, 32>", "gemm<float, 64> (2)"]
+
+
+def test_a_marker_that_came_or_went_is_a_change_of_the_frame_and_its_cause(tmp_path: Path) -> None:
+    rows = [("shadows", 1, 4.0), ("lighting", 1, 8.0)]
+    less = diagnosis(table(tmp_path / "b.csv", rows))
+    more = diagnosis(table(tmp_path / "a.csv", [*rows, ("flare", 1, 0.7)]))
+    for sides, words in (
+        ((less, more), "+5.8 %, mostly flare, new (+700"),
+        ((more, less), "5.5 %, mostly flare, gone"),
+    ):
+        doc = compare(*sides)
+        assert not doc["work"]["unequal"] and words in compare_headline.sentences(doc)[0]
+    doc = compare(less, more, threshold=0.02)
+    assert compare_headline.verdict(doc) == "slower" and failed(doc).endswith("mostly flare, new (+700 \u00b5s)")
+
+
+def test_what_another_cause_hid_is_no_new_finding() -> None:
+    folder = SAMPLES / "ground_truth" / "exports"
+    doc = compare(*(diagnosis(folder / f"uncoalesced_stores_{s}.raw.csv") for s in ("slow", "fixed")))
+    (pair,) = doc["pairs"]
+    assert set(pair["hidden"]) == {"CMP017", "CMP020"} and set(pair["hidden"]) < set(pair["new"])
+    text = render(doc, "terminal")
+    assert "limits now, was hidden:\n    CMP017" in text and "inside the range, too wide for a test" in " ".join(
+        text.split()
+    )
+
+
+def test_what_times_alone_tell_is_no_counter() -> None:
+    pair = [SAMPLES / "compare" / f"ssr_{side}.csv" for side in ("before", "batch2")]
+    doc = compare(*map(diagnosis, pair))
+    assert [c["metric"] for c in doc["pairs"][0]["changes"]] == ["gpu.time"]
+    assert "counter" not in render(doc, "terminal").partition("Changes are")[0]
+
+
+def test_the_step_of_a_marker_around_others_is_its_self_time(tmp_path: Path) -> None:
+    head = "path,name,kind,gpu.time [ms]"
+    for name, whole in (("b", 5), ("a", 6)):
+        (tmp_path / name).write_text(f"{head}\n,Post,marker,{whole}\nPost,Blur,fullscreen,2\nPost,Grade,fullscreen,2\n")
+    found = steps(compare(diagnosis(tmp_path / "b"), diagnosis(tmp_path / "a")), "outside")
+    assert [(s["name"], round(s["adds_ns"])) for s in found] == [("Post (self time)", 1_000_000)]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -24,6 +25,7 @@ from triage.ground.errors import TriageError
 from triage.products.history import schema, store, trend
 from triage.products.history.changepoints import levels, shifts
 from triage.products.history.gate import gate, matches
+from triage.products.history.history_report import verdict
 from triage.products.history.record import Key, Run, Todo, names_whole
 
 HEAD = "path,name,kind,gpu.time [ms],sm.throughput [%],l1tex.throughput [%],vram.throughput [%],sm.active_warps"
@@ -164,6 +166,43 @@ def test_a_fix_is_no_regression(tmp_path: Path) -> None:
     assert {m["by"]["revision"] for m in during["slower"]} == {"c5"}
     assert after["slower"] == []
     assert after["failed"] == []
+
+
+def framed(file: Path, rows: list[dict[str, float]]) -> Any:
+    """A gate over builds of three runs each, by the times of their markers in ms; noise 0.3 %."""
+    noise = random.Random(4)
+    with store.opened(str(file), create=True) as db:
+        for b, times in enumerate(rows):
+            for r in range(3):
+                ns = {k: v * 1e6 * noise.gauss(1, 0.003) for k, v in times.items()}
+                run = msgspec.structs.replace(
+                    some_run(b * 3 + r), frame_ns=sum(ns.values()), times=tuple((k, v, "") for k, v in ns.items())
+                )
+                store.add(db, Key("main", f"b{b + 1}", "", ""), b, run, 0)
+        found = store.builds(db)
+        return gate(db, found, found[-1])
+
+
+def test_the_frame_has_one_line_of_what_is_left_and_of_who_brought_it(tmp_path: Path) -> None:
+    base = {"main": 9.0, "bloom": 1.9, "shadow": 1.1}
+    bloom, shadow = base | {"bloom": 2.6}, base | {"shadow": 1.5}
+    flare = shadow | {"flare": 0.5}
+    rows = [base, base, bloom, shadow | {"bloom": 2.6}, shadow, flare, flare]
+    doc = framed(tmp_path / "1", rows)
+    assert [m["marker"] for m in (*doc["slower"], *doc["faster"])] == [["shadow"], ["the whole frame"]]
+    assert [(p["marker"], p["by"], p["came"]) for p in doc["parts"]] == [
+        (["flare"], "b6", "new"),
+        (["shadow"], "b4", ""),
+    ]
+    assert doc["since"] == "b2" and not any("b3" in f for f in doc["failed"])  # what b5 took back fails nothing
+    assert re.search(
+        r"slower than b2 \(.*\): flare \+50\d \u00b5s, new \(b6\), shadow \+\d+ \u00b5s \(b4\)", doc["failed"][-1]
+    )
+    new = framed(tmp_path / "2", rows[:6])
+    assert new["failed"][0].startswith("the whole frame 12.") and "no new change" not in verdict(new)
+    assert not any("flare" in n for n in new["notes"])
+    gone = framed(tmp_path / "3", [flare, flare, shadow, shadow])
+    assert not gone["failed"] and "flare \u2212" in verdict(gone) and ", gone (b3)" in verdict(gone)
 
 
 @pytest.mark.slow

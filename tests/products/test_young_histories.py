@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks import history_young as young
 from triage.products.history import history_chart, history_report
-from triage.products.history.gate import judge, line
+from triage.products.history.gate import judge
+from triage.products.history.gate_lines import line
 from triage.products.history.trend import FRAME
 from triage.products.history.trend_series import _line
 
@@ -60,8 +61,7 @@ def test_no_percentage_above_999_and_no_cause_that_did_not_move() -> None:
         assert "over 1,000x" in text
     moved = {**doc["slower"][0], "cause": "x", "was": "x", "title": "Registers"}
     text = history_report.gate({**doc, "slower": [moved]}, "markdown")  # type: ignore[list-item]
-    assert "| unchanged |" in text
-    assert line(moved).endswith("Top cause unchanged")  # type: ignore[arg-type]
+    assert "Registers" not in text and "ause" not in line(moved, doc)  # type: ignore[arg-type]
 
 
 def test_a_step_is_reported_with_what_became_of_it() -> None:
@@ -71,7 +71,7 @@ def test_a_step_is_reported_with_what_became_of_it() -> None:
     assert any("6.64x the time" in f and "4.91x the time now" in f for f in doc["failed"])
     shown = history_report.trend(_line(halved, "frame", FRAME, halved.times[:, -1:], FRAME), "terminal")
     words = " ".join(shown.split())
-    assert "Against 003: \u221219.1 %. Latest lasting change of level: \u221226.0 % (faster) at 004 or 003." in words
+    assert "3.440 ms at 004, 4.91x since 000" in words and "Latest lasting change: \u221226.0 % at 004 or 003." in words
     assert "level 4.650 ms -> 3.440 ms" in words
     fixed = trend([[6e6] * 3, [5.99e6] * 3, [6.3e6] * 3, [6.29e6] * 3, [6e6] * 3, [6.22e6] * 3], 3)
     doc = judge(fixed, "before")
@@ -83,6 +83,17 @@ def test_a_step_is_reported_with_what_became_of_it() -> None:
     )  # the fix itself
     for form in ("html", "markdown"):
         assert "Now" in history_report.gate(judge(halved, "before"), form)
+
+
+def test_a_trend_tells_the_net_and_what_is_new() -> None:
+    t = young.simulated(np.random.default_rng(0), 4, 1, 1, (0.001, 0.002))
+    t.times[:, -1] = [6e6, 6.2e6, 6.3e6, 6.3e6]
+    text = history_report.trend(_line(t, "frame", FRAME, t.times[:, -1:], FRAME), "terminal")
+    assert "+5.0 % since 000 (range" in text and "No lasting change beyond noise" in " ".join(text.split())
+    t.times[:2, 0], t.times[2:, 0] = np.nan, (5e5, 5.05e5)
+    doc = _line(t, "marker", "0", t.times[:, :1], t.markers[0])
+    text = " ".join(history_report.trend(doc, "terminal").split())
+    assert doc["new"] and "+1.0 % since 002, where it is new" in text and "\u2581\u2581" in text
 
 
 def test_markers_without_a_baseline_are_named() -> None:

@@ -133,6 +133,11 @@ def verdict_word(verdict: str) -> str:
     return _SHOWN.get(verdict, verdict)
 
 
+def unmeasured(floor: float) -> str:
+    """How changes between single runs are judged."""
+    return f"noise not measured, changes under {UNREPEATED * floor * 100:g} % between single runs count as noise"
+
+
 def inconclusive(needs: int | None, each: str = "", many: bool = False) -> str:
     """`inconclusive (3 more runs per side should decide it)`.
 

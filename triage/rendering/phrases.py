@@ -20,10 +20,17 @@ from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
 
+MINUS = "\u2212"
+
 
 def time(ns: float | None, digits: int = 3) -> str:
     """`3.24 ms`, or a dash."""
     return "–" if ns is None else show(ns, "ns", digits)
+
+
+def added(ns: float) -> str:
+    """`+1.2 ms`, `−340 µs`, `0 ns`."""
+    return f"{'+' if ns > 0 else MINUS if ns < 0 else ''}{time(abs(ns))}"
 
 
 def number(value: float | None, unit: str) -> str:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, over, percent
-from triage.products.compare.compare_result import Comparison
+from triage.products.compare.compare_result import Comparison, Paired
 from triage.products.compare.timeline_changes import BETWEEN, of_device
-from triage.products.compare.waterfall import IDLE, added, ends, figures_added, scale, titles
+from triage.products.compare.waterfall import IDLE, ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
+from triage.rendering.phrases import added
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
 MIN_DEVICE_SHARE = 0.84  # of the change on all devices, from which on one device is named
@@ -83,14 +84,32 @@ def _workload(doc: Comparison, whole: float) -> str:
     """The workload that adds most, where it adds at least half of the change of the frame; of a single one what most of its change is, and what was found."""
     if doc["work"]["unequal"] or not doc["pairs"]:
         return ""
-    if doc["totals"]["pairs"] == 1:
+    if doc["totals"]["pairs"] == 1 and not doc["unmatched"]:
         pair = doc["pairs"][0]
-        some, word = (pair["new"], "now found") if whole > 0 else (pair["fixed"], "no longer found")
+        some, word = (worse(pair), "now found") if whole > 0 else (pair["fixed"], "no longer found")
         named = [lower_first(doc["rules"][r]["title"]) for r in some]
         rules = f"{word}: {first_of(named, NAMED)}" if some else ""
         return "; ".join(filter(None, (pair["chief"], rules)))
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
-    if adds[most] / whole < MIN_CHIEF_SHARE:
-        return ""
-    return f"mostly {short(titles(doc['pairs'])[most], 40)} ({added(adds[most])})"
+    name, ns = short(titles(doc["pairs"])[most], 40), adds[most]
+    if doc["unmatched"] and (other := _came_or_went(doc)).adds_ns / whole > ns / whole:
+        name, ns, _ = other
+    return f"mostly {name} ({added(ns)})" if ns / whole >= MIN_CHIEF_SHARE else ""
+
+
+def _came_or_went(doc: Comparison) -> Cause:
+    """`Lens flare, new`: the workloads of one side, with what they add together."""
+    alone = sorted(doc["unmatched"], key=lambda u: -(u["own_ns"] or 0.0))
+    parts, ns = [], 0.0
+    for side, word, sign in (("before", "gone", -1), ("after", "new", 1)):
+        some = [u for u in alone if u["side"] == side]
+        ns += sign * sum(u["own_ns"] or 0.0 for u in some)
+        names = [short(" / ".join([*u["path"], u["name"]]), 40) for u in some]
+        parts += [f"{first_of(names, NAMED)}, {word}"] if some else []
+    return Cause("; ".join(parts), ns)
+
+
+def worse(pair: Paired) -> list[str]:
+    """Rules that fire now and that another cause did not hide before."""
+    return [r for r in pair["new"] if r not in pair["hidden"]]

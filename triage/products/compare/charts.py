@@ -8,11 +8,11 @@ from markupsafe import Markup, escape
 
 from triage.products.compare.compare_result import Judged
 from triage.products.compare.verdict import signed, spread
-from triage.products.compare.waterfall import Step, added, labels
+from triage.products.compare.waterfall import Step, labels
 from triage.products.noise import FASTER, SAME, SLOWER
 from triage.rendering.escape import short
 from triage.rendering.html.bars import number
-from triage.rendering.phrases import time
+from triage.rendering.phrases import added, time
 
 LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> CSS class; others are `unclear`
 

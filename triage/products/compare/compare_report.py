@@ -14,20 +14,20 @@ from triage.ground.phrasing import either, lower_first, percent, plural, upper_f
 from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
-from triage.products.compare.causes import over_devices
+from triage.products.compare.causes import cause, over_devices, worse
 from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
-from triage.products.compare.predictions import MAX_PREDICTION_WIDTH, REACHES_NOTHING, TOO_WIDE, UNSURE, UNTRIED
+from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import added, ends, labels, steps, titles, unequal_work
-from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, verdict_word
+from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
+from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
 from triage.rendering.html.page import GRID_SCRIPTS, GRID_STYLES, shell
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
 from triage.rendering.labels import AS_DATA, HEADS
-from triage.rendering.phrases import number, time
+from triage.rendering.phrases import added, number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
 KERNEL = "kernel "  # before the names of rows of a timeline
@@ -41,8 +41,7 @@ OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: f"too wide to test, the range spans more than {whole_percent(MAX_PREDICTION_WIDTH)} of the time",
-    REACHES_NOTHING: "too wide to test, the range includes no change",
+    TOO_WIDE: "inside the range, too wide for a test",
     UNSURE: "inconclusive: too few runs",
 }
 
@@ -226,7 +225,7 @@ def _noise(doc: Comparison) -> str:
     runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
-            f"{runs}: noise not measured, changes under {UNREPEATED * doc['noise_floor'] * 100:g} % (three times --noise) count as noise. "
+            f"{runs}: {unmeasured(doc['noise_floor'])} (three times --noise). "
             "Add repeats: triage compare --before A... --after B..."
         )
     return (
@@ -242,7 +241,7 @@ def failed(doc: Comparison) -> str:
         return ""
     bad = sorted((p for p in doc["pairs"] if regressed(p, limit)), key=lambda p: -longer(p))
     named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
-        f"{whole(doc)} {change(doc['frame'])}"
+        ", ".join(filter(None, (f"{whole(doc)} {change(doc['frame'])}", cause(doc, SLOWER))))
     ]
     count = doc["totals"]["regressed"]
     more = f"; + {count - 3:,} more" if count > 3 else ""
@@ -273,7 +272,8 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
     words = (
         ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
         ("still present", p["remaining"]),
-        ("now found", p["new"]),  # what another cause hid is not new
+        ("now found", worse(p)),
+        ("limits now, was hidden", p["hidden"]),
         ("not evaluated", p["unknown"]),
     )
     outcomes = [(word, ids) for word, ids in words if ids]

@@ -49,7 +49,7 @@ class Predicted(TypedDict):
     """What the best finding predicted, as speed-ups. came_true: below, within or above; None if unknown.
 
     change, interval: the same promise as changes of the time, like those that were measured. doubt: why nothing is
-    known (`too wide`, `reaches no gain`, `the runs cannot tell`, `still there`), "" where came_true says it.
+    known (`too wide`, `the runs cannot tell`, `still there`), "" where came_true says it.
     """
 
     low: float
@@ -75,7 +75,8 @@ class Paired(Judged):
     on a timeline, after; "" elsewhere.
 
     per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
-    own_ns: of these without what lies below. gone: rule of `fixed` -> the comparison after that no longer holds.
+    own_ns: of these without what lies below. gone: rule of `fixed` -> the comparison after that no longer holds. hidden: rules of
+    `new` that another finding covered before.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Paired(Judged):
     gone: dict[str, str]
     remaining: list[str]
     new: list[str]
+    hidden: list[str]
     unknown: list[str]
     predicted: Predicted | None
 

@@ -226,6 +226,7 @@ def _pair(
         "gone": {r: a.silent[r] for r in fixed if a.silent.get(r)},
         "remaining": _rules(b, a, (FIRED, FIRED)),
         "new": new,
+        "hidden": [r for r in new if r in b.hidden],
         "unknown": _rules(b, a, (FIRED, UNTOLD), (UNTOLD, FIRED)),
         "predicted": predicted,
     }

@@ -36,7 +36,7 @@ class Item(Struct):
     """A workload that is looked at; lists have one entry per repeat. order: its place in the capture, 0 to 1.
 
     rules: rule id -> UNTOLD, ABSENT or FIRED. gains: rule id -> (low, likely, bound) fractions of its time.
-    silent: rule id -> the comparison that does not hold, of rules that fired on the other side.
+    hidden: rules that another finding covers. silent: rule id -> the comparison that does not hold, of rules that fired on the other side.
     """
 
     who: Who
@@ -48,3 +48,4 @@ class Item(Struct):
     gains: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     factors: dict[str, list[float]] = field(default_factory=dict)
     silent: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)

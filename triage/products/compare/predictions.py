@@ -16,7 +16,7 @@ HALF_A_POINT = 0.005  # of a speed-up, either way: neither the promise nor the c
 MAX_PREDICTION_WIDTH = 0.5
 EASED = 0.5  # heuristic: part of a saving that may stay where its fix was tried
 
-TOO_WIDE, REACHES_NOTHING, UNSURE, UNTRIED = "too wide", "reaches no gain", "the runs cannot tell", "still there"
+TOO_WIDE, UNSURE, UNTRIED = "too wide", "the runs cannot tell", "still there"
 
 
 def eased(b: Item, a: Item) -> list[str]:
@@ -63,13 +63,9 @@ def _doubt(came: str, fractions: tuple[float, float], fixed: bool, judged: Judge
         return UNTRIED
     if judged["verdict"] == UNKNOWN and not _apart(fractions, judged["interval"]):
         return UNSURE
-    # outside an interval is outside it, however wide it is
-    if came != "within":
-        return ""
-    # a cure without any effect would have come true as well: the noise could have shown that much
-    if low <= (judged["noise"] or 0.0):
-        return REACHES_NOTHING
-    return TOO_WIDE if bound - low > MAX_PREDICTION_WIDTH else ""
+    # outside an interval is outside it, however wide it is; within noise of none, no effect would be inside it, too
+    wide = low <= (judged["noise"] or 0.0) or bound - low > MAX_PREDICTION_WIDTH
+    return TOO_WIDE if wide and came == "within" else ""
 
 
 def _apart(fractions: tuple[float, float], interval: Sequence[float | None] | None) -> bool:

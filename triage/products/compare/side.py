@@ -76,6 +76,7 @@ class Side(Struct, frozen=True):
                 factors.enter(here, o.view)
                 _promises(o, self.speak, here)
                 for i, item in enumerate(here):
+                    item.hidden = {rules[k].id for k in self.speak for _, hit in o.truth.overruled.get(k, ()) if hit[i]}
                     gone = [
                         k
                         for k in self.speak
@@ -85,7 +86,8 @@ class Side(Struct, frozen=True):
             for row, item in zip(rows[chosen].tolist(), items, strict=True):
                 # of launches that are one workload of the capture
                 if row >= 0 and (same := at[row]) is not item:
-                    item.factors, item.gains, item.silent = same.factors, same.gains, same.silent
+                    item.factors, item.gains = same.factors, same.gains
+                    item.silent, item.hidden = same.silent, same.hidden
         return items
 
 
@@ -125,12 +127,17 @@ def fold(d: Diagnosis, speak: Sequence[int], launched: Mapping[int, Launches]) -
         for metric, values in f.facts.items():
             facts[k][metric] = np.full(shape[1], np.nan)
             facts[k][metric][where] = values
-    metrics = [m for m in schema.all_metrics() if any(m in p.capture.facts for p in d.parts)]
+    metrics = [m for m in schema.all_metrics() if any(_is_counted(p.capture, m) for p in d.parts)]
     codes = _codes(d, speak, list(rows))
     with np.errstate(all="ignore"):
         each = Repeats.of(np.where(calls > 0, times / calls, np.nan))
     measured = (Repeats.of(times), Repeats.of(calls), each, Repeats.of(own))
     return Side(d, list(place), order, list(rows), facts, *measured, noise, tick, metrics, speak, codes)
+
+
+def _is_counted(c: Capture, metric: str) -> bool:
+    """False of what the times alone tell, such as the links of a chain."""
+    return metric in c.facts and getattr(c.sources.get(metric), "inputs", ()) != ("gpu.time",)
 
 
 def _plain(c: Capture) -> _Folded:

@@ -8,9 +8,7 @@ from typing import TypedDict
 
 from triage.products.compare.compare_result import Comparison, Paired, Row
 from triage.rendering.escape import distinct
-from triage.rendering.phrases import time
 
-MINUS = "\u2212"
 IDLE = "idle: "  # before the reasons of idle time, in the names of rows of a timeline
 STEPS = 10  # workloads that are steps of their own
 
@@ -71,7 +69,7 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
         return []
     by = scale(doc)
     named = [
-        (name, (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0))
+        (name + _own(doc, p), (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0))
         for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
     named.sort(key=lambda n: -abs(n[1]))
@@ -95,6 +93,11 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
     return out
 
 
+def _own(doc: Comparison, p: Paired) -> str:
+    """` (self time)` of a marker around others."""
+    return " (self time)" * (not doc["timeline"] and (p["own_ns"][0] or 0.0) < 0.999 * (p["total_ns"][0] or 0.0))
+
+
 def labels(found: Sequence[Step], most: int) -> list[str]:
     """The names in at most `most` characters; what stays alike, such as two kernels of one name, is numbered."""
     cut = distinct([s["name"] for s in found], most)
@@ -106,8 +109,3 @@ def labels(found: Sequence[Step], most: int) -> list[str]:
         f"{short_} ({narrow[: i + 1].count(short_)})" if label in again else label
         for i, (label, short_) in enumerate(zip(cut, narrow, strict=True))
     ]
-
-
-def added(ns: float) -> str:
-    """`+1.2 ms`, `−340 µs`, `0 ns`."""
-    return f"{'+' if ns > 0 else MINUS if ns < 0 else ''}{time(abs(ns))}"

@@ -9,7 +9,7 @@ from statistics import median
 import numpy as np
 from msgspec import Struct
 
-from triage.capture.arrays import Floats
+from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture
 from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
@@ -26,7 +26,7 @@ from triage.rendering.phrases import time
 MAX_NAMED_ITERATIONS = 3  # outlying iterations that are named
 
 
-CALLS = ("kernels", "launches", "markers")
+CALLS = ("kernels", "launches", "calls")
 OPERATIONS = ("FLOPs of operators", "FLOPs", "FLOPs (FP64)")
 BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
 # amounts of what a kernel executes, which other code changes for the same work -> amounts of which one must move with them
@@ -55,7 +55,7 @@ def work(
     d: tuple[Diagnosis, Diagnosis], sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, limits: Limits
 ) -> Work:
     """Counts of both sides, and the change per unit of work. verdicts: on the pairs, per launch where counts differ."""
-    before, after = (_side(x) for x in d)
+    before, after = (_side(x, side, at) for x, side, at in zip(d, sides, (pairs.before, pairs.after), strict=True))
     rows: list[Row] = []
     for what, (unit, count) in before.counts.items():
         if what in after.counts:
@@ -140,37 +140,45 @@ def _weighted(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> flo
     return float(second / first) if first > 0 else 1.0
 
 
-def _side(d: Diagnosis) -> Found:
+def _side(d: Diagnosis, side: Side, matched: Indices) -> Found:
+    """What one side did, outside timelines in matched workloads alone: one that came or went is a change, no amount."""
     found: dict[str, tuple[str, float]] = {}
+    some = [_leaves(p.capture, rows[matched]) for p, rows in zip(d.parts, side.rows, strict=True)]
     for what, unit, of in _measures():
-        values = [of(p) for p in d.parts]
+        values = [of(p, leaf) for p, leaf in zip(d.parts, some, strict=True)]
         if values and all(v > 0 for v in values):
             found[what] = unit, median(values)
     loops = [one for p in d.parts if (one := iterations(p.capture))]
     return Found(found, loops if len(loops) == len(d.parts) else [])
 
 
-def _measures() -> Iterator[tuple[str, str, Callable[[Part], float]]]:
-    """(what, unit, how): amounts of work that no speed changes."""
-    yield "kernels", "count", lambda p: sum(x.kernels for x in p.capture.timeline.devices) if p.capture.timeline else 0
-    yield "launches", "count", lambda p: _calls(p.capture) if _of_kernels(p.capture) else 0
-    yield "markers", "count", lambda p: 0 if p.capture.timeline or _of_kernels(p.capture) else _calls(p.capture)
-    yield "draws", "count", lambda p: _total(p, "draw.count")
-    yield "copies", "count", lambda p: sum(x.copies for x in p.capture.timeline.devices) if p.capture.timeline else 0
-    yield "bytes copied", "byte", lambda p: _copied(p.capture)
+def _leaves(c: Capture, rows: Indices) -> Masks:
+    if c.timeline:
+        return c.leaf
+    return c.leaf & np.isin(np.arange(len(c)), rows)
+
+
+def _measures() -> Iterator[tuple[str, str, Callable[[Part, Masks], float]]]:
+    """(what, unit, how): amounts of work that no speed changes, in some workloads."""
+    yield (
+        "kernels",
+        "count",
+        lambda p, _: sum(x.kernels for x in p.capture.timeline.devices) if p.capture.timeline else 0,
+    )
+    yield "launches", "count", lambda p, leaf: _calls(p.capture, leaf) if of_kernels(p.capture.input.tells) else 0
+    yield "calls", "count", lambda p, leaf: 0 if of_kernels(p.capture.input.tells) else _calls(p.capture, leaf)
+    yield "draws", "count", lambda p, leaf: _total(p, leaf, "draw.count")
+    yield "copies", "count", lambda p, _: sum(x.copies for x in p.capture.timeline.devices) if p.capture.timeline else 0
+    yield "bytes copied", "byte", lambda p, _: _copied(p.capture)
     yield "threads", "count", _threads
-    yield "FLOPs of operators", "count", lambda p: _operators(p.capture)
-    yield "FLOPs", "count", lambda p: _total(p, "flop.fp32")
-    yield "FLOPs (FP64)", "count", lambda p: _total(p, "flop.fp64")
-    yield BYTES, "byte", lambda p: _total(p, "vram.bytes")
+    yield "FLOPs of operators", "count", lambda p, _: _operators(p.capture)
+    yield "FLOPs", "count", lambda p, leaf: _total(p, leaf, "flop.fp32")
+    yield "FLOPs (FP64)", "count", lambda p, leaf: _total(p, leaf, "flop.fp64")
+    yield BYTES, "byte", lambda p, leaf: _total(p, leaf, "vram.bytes")
 
 
-def _calls(c: Capture) -> float:
-    return float(c.calls[c.leaf].sum())
-
-
-def _of_kernels(c: Capture) -> bool:
-    return c.timeline is None and of_kernels(c.input.tells)
+def _calls(c: Capture, leaf: Masks) -> float:
+    return 0.0 if c.timeline else float(c.calls[leaf].sum())
 
 
 def _copied(c: Capture) -> float:
@@ -181,15 +189,15 @@ def _operators(c: Capture) -> float:
     return sum((o.flops or 0.0) * o.calls for o in c.table.trace.operators) if c.table.trace else 0.0
 
 
-def _threads(p: Part) -> float:
+def _threads(p: Part, leaf: Masks) -> float:
     c = p.capture
     if not all(m in c.facts for m in SHAPE):
         return 0.0
-    return float(np.nansum(np.prod([c.facts[m][c.leaf] for m in SHAPE], axis=0) * c.calls[c.leaf]))
+    return float(np.nansum(np.prod([c.facts[m][leaf] for m in SHAPE], axis=0) * c.calls[leaf]))
 
 
-def _total(p: Part, metric: str) -> float:
-    return float(np.nansum(counted(p, metric)[p.capture.leaf]))
+def _total(p: Part, leaf: Masks, metric: str) -> float:
+    return float(np.nansum(counted(p, metric)[leaf]))
 
 
 def _window(d: tuple[Diagnosis, Diagnosis]) -> float | None:

@@ -11,21 +11,34 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP
 from triage.document.numbers import number
-from triage.ground.phrasing import first_of, lower_first, percent
+from triage.ground.phrasing import first_of, percent
 from triage.products.history.baseline import builds_before, choose
-from triage.products.history.changepoints import KNOWN, NOISIEST, Levels, Shift, Sums, detectable, levels, limit, shifts
+from triage.products.history.changepoints import (
+    KNOWN,
+    NOISIEST,
+    Levels,
+    Limits,
+    Shift,
+    Sums,
+    detectable,
+    levels,
+    limit,
+    shifts,
+)
+from triage.products.history.gate_lines import doubt, is_own, line, now, slower_by
+from triage.products.history.history_chart import build
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
 from triage.products.history.store import Build, Database
-from triage.products.history.trend import FRAME, Trend, load
-from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, inconclusive
+from triage.products.history.trend import FRAME, Trend, load, parts_of
+from triage.products.noise import FLOOR, MAX_EXTRA_RUNS, UNREPEATED, unmeasured
 from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
@@ -33,6 +46,7 @@ MAX_BUILDS_REPORTED = 20  # builds for which a change is still reported; older o
 MAX_YOUNG_BUILDS = 3 * KNOWN  # in fewer a few changes are a large part of the spread between builds
 _SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
 MAX_NAMED_MARKERS = 2  # markers that a note names
+Changes: TypeAlias = tuple[list[Moved], list[Moved], tuple[int, int, int] | None]  # the last: builds of the frame's
 
 
 def gate(
@@ -55,7 +69,7 @@ def gate(
     fixed = choose([b for b in found if b.id != judged.id], baseline) if baseline else None
     order, late = builds_before(found, judged, against, fixed)
     if fixed:
-        words = f"{_name(fixed)} ({_revision(fixed)})" if baseline in fixed.labels else _revision(fixed)
+        words = build(named(fixed))
     else:
         count = len(order) - 1
         words = (f"the previous {count} builds" if count > 1 else "the previous build") + (
@@ -79,11 +93,20 @@ def judge(
     """Judge the last build of a trend. against: the baseline in words. first: the build that is the baseline, None for all."""
     level = levels(trend.times, trend.of, len(trend.builds))
     steps = shifts(level, floor)
-    slower, faster = _rolling(trend, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
-    slower, faster = map(_without_twin, (slower, faster))
+    slower, faster, span = (
+        _rolling(trend, level, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
+    )
+    if (trend.times[:, :-1] == trend.times[:, -1:]).all(axis=0).any():  # a frame that is one marker
+        slower, faster = ([m for m in side if m["marker"] != [FRAME]] for side in (slower, faster))
+        span = None
     for m in slower:
         m["failing"] = m["change"] > threshold
     seen = detectable(level, steps, max(floor, threshold), first)
+    parts = parts_of(trend, steps, span) if span else []
+    for m in (*slower, *faster) if parts else ():
+        if m["marker"] == [FRAME]:
+            by = next(b for b in trend.builds if b.key.revision == parts[0]["by"])
+            m["by"], m["between"] = named(by), [by.key.revision]
     key = trend.builds[-1].key
     doc: Gate = {
         "schema": SCHEMA,
@@ -100,10 +123,12 @@ def judge(
         "noisiest": trend.markers[int(np.argmax(np.where(np.isfinite(seen), seen, -1)))].split(SEP),
         "slower": slower,
         "faster": faster,
+        "since": trend.builds[span[1] - 1].key.revision if span else "",
+        "parts": parts,
         "cannot_tell": _unsure(trend, level, {tuple(m["marker"]) for m in (*slower, *faster)}, threshold, first),
         "over_budget": _over(trend, budgets),
         "notes": [
-            *_notes(trend, level, slower, seen),
+            *_notes(trend, level, slower, seen, [SEP.join(p["marker"]) for p in parts]),
             *(_hidden(trend, level, slower, floor) if first is None else ()),
         ],
         "failed": [],
@@ -123,27 +148,32 @@ def named(b: Build) -> Named:
     }
 
 
-def _name(b: Build) -> str:
-    return b.labels[0] if b.labels else _revision(b)
-
-
-def _revision(b: Build) -> str:
-    return b.key.revision[:12]
-
-
-def _rolling(trend: Trend, steps: Sequence[Shift], floor: float) -> tuple[list[Moved], list[Moved]]:
-    """Lasting changes of the last builds."""
+def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) -> Changes:
+    """Lasting changes of the last builds; those of the frame as one, from before the first that is left until now."""
     last = len(trend.builds)
     out: tuple[list[Moved], list[Moved]] = ([], [])
+    span = None
     for m in sorted({s.marker for s in steps if trend.middle(s.marker, last - 1, last) > 0}):
         mine = [s for s in steps if s.marker == m]
         ends = [0, *(s.at for s in mine), last]
-        level = [trend.middle(m, *pair) for pair in pairwise(ends)]
-        gone = _undone(np.log(level), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
-        for i, s in enumerate(mine):
-            if s.at >= last - MAX_BUILDS_REPORTED and i not in gone and (level[-1] > level[i]) == (s.change > 0):
-                out[0 if s.change > 0 else 1].append(moved(trend, s, ends[i]) | {"now_ns": number(level[-1], 1)})
-    return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
+        levels = [trend.middle(m, *pair) for pair in pairwise(ends)]
+        gone = _undone(np.log(levels), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
+        kept = [
+            i
+            for i, s in enumerate(mine)
+            if s.at >= last - MAX_BUILDS_REPORTED and i not in gone and (levels[-1] > levels[i]) == (s.change > 0)
+        ]
+        if trend.markers[m] == FRAME and kept:
+            first = next((i for i in kept if mine[i].change > 0), kept[0])
+            way = (ends[first], mine[first].at, mine[-1].at)
+            if step := _step(Sums(level), limit(level), m, way, mine[first:], floor):
+                span = way
+                out[0 if step.change > 0 else 1].append(moved(trend, step, way[0], (way[2], last), way[1]))
+            continue
+        for i in kept:
+            s = mine[i]
+            out[0 if s.change > 0 else 1].append(moved(trend, s, ends[i]) | {"now_ns": number(levels[-1], 1)})
+    return sorted(out[0], key=_weight), sorted(out[1], key=_weight), span
 
 
 def _undone(level: Floats, close: float) -> set[int]:
@@ -156,12 +186,6 @@ def _undone(level: Floats, close: float) -> set[int]:
         out.update(range(i, end) if back > i else ())
         i = max(i + 1, end)
     return out
-
-
-def _without_twin(moved: Sequence[Moved]) -> list[Moved]:
-    """Steps without those of a frame that is one marker."""
-    alone = {(m["before_ns"], m["after_ns"]) for m in moved if m["marker"] != [FRAME]}
-    return [m for m in moved if m["marker"] != [FRAME] or (m["before_ns"], m["after_ns"]) not in alone]
 
 
 def _weight(m: Moved) -> tuple[bool, float, list[str]]:
@@ -193,31 +217,42 @@ def moved(trend: Trend, s: Shift, start: int, after: tuple[int, int] | None = No
     }
 
 
-def _fixed(
-    trend: Trend, level: Levels, steps: Sequence[Shift], floor: float, first: int
-) -> tuple[list[Moved], list[Moved]]:
+def _fixed(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float, first: int) -> Changes:
     """The last build against build `first`: by the levels around steps in between, else by the runs of these two."""
     far, sums, last = limit(level), Sums(level), len(trend.builds) - 1
     out: tuple[list[Moved], list[Moved]] = ([], [])
+    span = None
     for m in range(len(trend.markers)):
         own = [s for s in steps if s.marker == m]
         mine = [s for s in own if s.at > first]
         ways = [(first, first + 1, last)]
         if mine:
             ways.insert(0, (max((s.at for s in own if s.at <= first), default=0), mine[0].at, mine[-1].at))
-        for start, until, at in ways:
-            row = (np.array([x]) for x in (start, at, last + 1, m, until))
-            gap, error, assumed = (float(x[0]) for x in sums.step(*row))
-            half = float(far.half(np.array(error), np.array(assumed), m))
-            if abs(gap) <= max(half, math.log1p(floor)):  # also where it did not run on one side
+        for way in ways:
+            if (step := _step(sums, far, m, way, mine, floor)) is None:  # also where it did not run on one side
                 continue
-            best = max((s for s in mine if (s.change > 0) == (gap > 0)), key=lambda s: abs(s.change), default=None)
-            # no single step: it crept in, or there are too few runs to say where
-            where = (best.at, best.seen, best.first, best.last) if best else (last, last, first + 1, last)
-            step = Shift(m, *where, math.expm1(gap), math.expm1(gap - half), math.expm1(gap + half), last + 1)
-            out[0 if gap > 0 else 1].append(moved(trend, step, start, (at, last + 1), until))
+            if trend.markers[m] == FRAME:
+                span = (first, first + 1, way[2])
+            out[0 if step.change > 0 else 1].append(moved(trend, step, way[0], (way[2], last + 1), way[1]))
             break
-    return tuple(sorted(side, key=_weight) for side in out)  # type: ignore[return-value]
+    return sorted(out[0], key=_weight), sorted(out[1], key=_weight), span
+
+
+def _step(
+    sums: Sums, far: Limits, m: int, way: tuple[int, int, int], mine: Sequence[Shift], floor: float
+) -> Shift | None:
+    """The change of a marker from builds start..until-1 to those from `at` on (way), None within noise. mine: its steps in between."""
+    start, until, at = way
+    last = len(sums.weight) - 2
+    row = (np.array([x]) for x in (start, at, last + 1, m, until))
+    gap, error, assumed = (float(x[0]) for x in sums.step(*row))
+    half = float(far.half(np.array(error), np.array(assumed), m))
+    if abs(gap) <= max(half, math.log1p(floor)):
+        return None
+    best = max((s for s in mine if (s.change > 0) == (gap > 0)), key=lambda s: abs(s.change), default=None)
+    # no single step: it crept in, or there are too few runs to say where
+    where = (best.at, best.seen, best.first, best.last) if best else (last, last, until, last)
+    return Shift(m, *where, math.expm1(gap), math.expm1(gap - half), math.expm1(gap + half), last + 1)
 
 
 def _unsure(
@@ -241,7 +276,7 @@ def _unsure(
         if tuple(marker) not in reported:
             low, high = (math.expm1(min(700.0, float(x[m]))) for x in (gap - half, gap + half))
             change, needs = math.expm1(float(gap[m])), _needs(trend, level, m, float(gap[m]), float(error[m]))
-            out.append({"marker": marker, "change": round(change, 6), "interval": [round(low, 6), round(high, 6)], "needs": needs})  # fmt: skip
+            out.append({"marker": marker, "change": round(change, 6), "interval": [round(low, 6), round(high, 6)], "needs": needs, "measured": bool(level.free[m] >= 1)})  # fmt: skip
     return out
 
 
@@ -284,17 +319,19 @@ def _visible(seen: Floats, of: Callable[[Floats], np.floating[Any]]) -> float | 
     return number(float(of(known))) if len(known) else None
 
 
-def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats) -> list[str]:
+def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, named: Sequence[str]) -> list[str]:
     out = []
     last = len(trend.builds) - 1
     there, before = (np.isfinite(level.mean[i]) for i in (last, last - 1))
     if not last:
         out.append("first build: nothing to compare with")
     elif not level.free[there].any():
-        out.append(f"noise not measured, up to {percent(NOISIEST)} per run assumed; add three runs per build")
+        fails = f"a build fails beyond {percent(NOISIEST)} per run"
+        out.append(f"{unmeasured(FLOOR)}; {fails}; add three runs per build")
     elif not level.spread[there].any():
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
-    if last and (alone := [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]):
+    alone = [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]
+    if last and (alone := [m for m in alone if m not in named]):
         out.append(f"not compared, not in the baseline: {first_of(list(map(shown, alone)), MAX_NAMED_MARKERS)}")
     if last and (gone := [trend.markers[m] for m in np.flatnonzero(before & ~there).tolist()]):
         out.append(f"gone since the build before: {first_of(list(map(shown, gone)), MAX_NAMED_MARKERS)}")
@@ -315,14 +352,15 @@ def _hidden(trend: Trend, level: Levels, slower: Sequence[Moved], floor: float) 
         return []
     by_runs = levels(trend.times, trend.of, len(trend.builds), spread_known=False)
     listed = {tuple(m["marker"]) for m in slower}
-    found = [m for m in _rolling(trend, shifts(by_runs, floor), floor)[0] if tuple(m["marker"]) not in listed]
+    found = [m for m in _rolling(trend, by_runs, shifts(by_runs, floor), floor)[0] if tuple(m["marker"]) not in listed]
     named = [f"{shown(SEP.join(m['marker']))} {slower_by(now(m))} since {m['by']['revision'][:12]}" for m in found]
     return [f"within the spread between builds, not counted: {first_of(named, MAX_NAMED_MARKERS)}"] if named else []
 
 
 def _failed(doc: Gate) -> list[str]:
     over = [f"{o['budget']}: {time(o['ns'])}, over its budget of {time(o['allowed_ns'])}" for o in doc["over_budget"]]
-    return [line(m) for m in doc["slower"] if m["failing"]] + over
+    own_first = sorted(doc["slower"], key=lambda m: not is_own(m, doc))
+    return [line(m, doc) for m in own_first if m["failing"]] + over
 
 
 def _open(doc: Gate) -> list[str]:
@@ -330,42 +368,3 @@ def _open(doc: Gate) -> list[str]:
     if doc["builds"] > 1 and doc["visible"] is None:
         return ["inconclusive: no marker of this build has a baseline"]
     return [doubt(u) for u in doc["cannot_tell"]]
-
-
-def doubt(u: Unsure) -> str:
-    """`Frame / Lighting 4.1 % slower so far, inconclusive (3 more runs should decide it)`."""
-    what = f"{shown(SEP.join(u['marker']))} {slower_by(u['change'])} so far"
-    return f"{what}, {inconclusive(u['needs'])}"
-
-
-def slower_by(change: float) -> str:
-    """`6.1 % slower`, `7.2x the time`: a share as text, never above 99 %."""
-    return (
-        f"{times(1 + change)} the time"
-        if change >= 1
-        else f"{abs(change) * 100:.1f} % {'slower' if change > 0 else 'faster'}"
-    )
-
-
-def times(ratio: float) -> str:
-    """`7.2x`, `over 1,000x`."""
-    return "over 1,000x" if ratio > 1_000 else f"{ratio:.3g}x"
-
-
-def now(m: Moved) -> float:
-    """The change from the level before a step to that of the judged build: other steps may have come since."""
-    return (m["now_ns"] or 0.0) / (m["before_ns"] or math.nan) - 1
-
-
-def line(m: Moved) -> str:
-    """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %), 3.1 % slower now. New top cause: register spilling`."""
-    low, high = (abs(x) * 100 for x in sorted(m["interval"], key=abs))
-    others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
-    others_named = f" (or {', '.join(others[:3])})" if others else ""
-    why = ""
-    if m["title"]:
-        why = f". New top cause: {lower_first(m['title'])}" if m["was"] != m["cause"] else ". Top cause unchanged"
-    became = f", {slower_by(now(m))} now" if m["now_ns"] != m["after_ns"] else ""
-    span = f"{low:.1f} to {high:.1f} %" if high < 100 else f"{times(1 + low / 100)} to {times(1 + high / 100)}"
-    what = f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({span}){became}{why}"
-    return f"{m['by']['revision'][:12]}{others_named}: {what}"

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from triage.ground.phrasing import percent
+from triage.products.history.gate_lines import signed
 from triage.products.history.history_result import Moved, Named, Point
 from triage.rendering.escape import short
 from triage.rendering.phrases import time
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FOOT = 1000, 350, 104, 14, 34, 70
-MINUS = "\u2212"
 NAMES = 24  # builds named on the axis; of more every second one, and so on
 TICKS = 5
 LETTER = 17  # width of a letter on a phone
@@ -87,11 +86,7 @@ def build(b: Named) -> str:
 
 def note(m: Moved) -> str:
     """`+8.1 % register spilling`."""
-    change = (
-        f"{1 + m['change']:.3g}x"
-        if m["change"] >= 1
-        else f"{'+' if m['change'] > 0 else MINUS}{percent(abs(m['change']))}"
-    )
+    change = signed(m["change"])
     return f"{change} {short(m['title'], 24)}" if m["title"] and m["was"] != m["cause"] else change
 
 

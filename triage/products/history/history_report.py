@@ -12,10 +12,11 @@ from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
 from triage.products.history.changepoints import ALARMS, SURE
-from triage.products.history.gate import doubt, line, now, times
-from triage.products.history.history_chart import MINUS, build, chart, date
-from triage.products.history.history_result import Gate, Line, Moved, Part
+from triage.products.history.gate_lines import DIGITS, doubt, frame, is_own, line, now, part, signed, times
+from triage.products.history.history_chart import build, chart, date
+from triage.products.history.history_result import Gate, Line, Moved
 from triage.products.history.record import shown
+from triage.products.history.trend import FRAME
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, short
 from triage.rendering.junit_xml import Case, Failure, Suite, junit_xml
@@ -24,11 +25,9 @@ from triage.rendering.phrases import time
 
 GATE = ("terminal", "html", "markdown", "json", "junit")
 TREND = ("terminal", "html", "json", "openmetrics")
-TOO_NOISY = 9.0  # detectable change from which no number is worth printing: tenfold
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 NAMED = 2  # markers that a sentence names
-DIGITS = 4  # of times: three cannot tell builds apart that differ by one in a hundred
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -52,7 +51,7 @@ def gate(doc: Gate, form: str, full: bool = False) -> str:
         "title": title,
         "verdict": verdict(doc),
         "rows": [_row(m) for m in shown_rows],
-        "caused": any(m["title"] for m in shown_rows),
+        "caused": any(_row(m)["by"] for m in shown_rows),
         "since": any(m["now_ns"] != m["after_ns"] for m in shown_rows),
         "more": len(moved) - len(shown_rows),
         "failed": doc["failed"],
@@ -80,37 +79,31 @@ def verdict(doc: Gate) -> str:
     failing = sum(m["failing"] for m in doc["slower"]) + len(doc["over_budget"])
     if doc["builds"] < 2 and not failing:
         return "first build, nothing to compare with."
-    own, past = (
-        [[m for m in doc[word] if _is_own(m, doc) == mine] for word in ("slower", "faster")] for mine in (True, False)
-    )
-    against = doc["against"]
-    partly = [m["marker"] for m in past[0]]  # a fix of a part of it: the line of what is still slower says so
-    slower, faster = own[0], [m for m in own[1] if m["marker"] not in partly]
-    parts = [f"slower than {against}: {_named(slower)}"] if slower else []
-    parts += _since(past[0], "still slower")
-    parts += [f"faster than {against}: {_named(faster)}"] if faster else []
-    parts += _since(past[1], "faster")
-    if not any(own):
+    moved = [*doc["slower"], *doc["faster"]]
+    own, past = ([m for m in moved if is_own(m, doc) == mine and m["marker"] != [FRAME]] for mine in (True, False))
+    partly = [m["marker"] for m in past if m["verdict"] == "slower"]  # of a fix of a part its line says what is left
+    against, parts = doc["against"], []
+    for word in ("slower", "faster"):
+        some = [m for m in own if m["verdict"] == word and (word == "slower" or m["marker"] not in partly)]
+        parts += [f"{word} than {against}: {_named(some)}"] if some else []
+        parts += _since([m for m in past if m["verdict"] == word], "still slower" if word == "slower" else word)
+    parts += [frame(m, doc) for m in moved if m["marker"] == [FRAME]]
+    if not any(is_own(m, doc) for m in moved):
         parts.append("no new change" if parts else f"no change against {against}")
     parts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     parts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
     return "; ".join(parts) + "."
 
 
-def _is_own(m: Moved, doc: Gate) -> bool:
-    """True where the judged build brought a change, or may have."""
-    return doc["build"]["revision"] in (m["by"]["revision"], *m["between"])
-
-
 def _named(moved: Sequence[Moved]) -> str:
     """`SSR +31.7 %, Bloom +4.1 % and 2 more`: changes as they are now."""
-    return first_of([f"{shown(SEP.join(m['marker']))} {_signed(now(m))}" for m in moved], NAMED)
+    return first_of([f"{shown(SEP.join(m['marker']))} {signed(now(m))}" for m in moved], NAMED)
 
 
 def _since(moved: Sequence[Moved], word: str) -> list[str]:
     """`still slower since c10: SSR +31.7 %`: what builds before the judged one changed."""
     by: dict[str, list[Moved]] = {}
-    for m in moved:
+    for m in sorted(moved, key=lambda m: m["by"]["at"]):
         by.setdefault(build(m["by"]), []).append(m)
     return [f"{word} since {name}: {_named(some)}" for name, some in by.items()]
 
@@ -121,13 +114,10 @@ def _held(doc: Gate) -> str:
         return counts
     largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
     noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
-    if doc["visible"] > TOO_NOISY:
-        most = f"{typical} in a typical marker; {noisiest} varies too much to tell"
-    else:
-        most = largest if typical == largest else f"{largest} in {noisiest}, {typical} in a typical marker"
+    slow = f"{typical} in a typical marker" + (f" or {largest} in {noisiest}" if typical != largest else "")
     return (
-        f"{counts} Detectable slow-down: {most}; smaller ones may need more builds. "
-        f"Missed: 1 build in {round(1 / SURE):,}; false alarms: {round(ALARMS * 100)} build in 100."
+        f"{counts} A slow-down of {slow} is missed in 1 build of {round(1 / SURE):,}, a smaller one more often. "
+        f"False alarms: {round(ALARMS * 100)} build in 100."
     )
 
 
@@ -138,23 +128,18 @@ def _row(m: Moved) -> dict[str, Any]:
         "marker": shown(SEP.join(m["marker"])),
         "before_ns": m["before_ns"],
         "after_ns": m["after_ns"],
-        "change": _signed(m["change"]),
-        "now": _signed(now(m)),
+        "change": signed(m["change"]),
+        "now": signed(now(m)),
         "since": build(m["by"]) + (f" or {', '.join(others[:3])}" if others else ""),
         "date": date(m["by"]["at"]),
-        "by": "" if not m["title"] else "unchanged" if m["was"] == m["cause"] else f"{m['title']} (new)",
+        "by": f"{m['title']} (new)" if m["title"] and m["was"] != m["cause"] else "",
     }
-
-
-def _signed(change: float) -> str:
-    """`+3.4 %`; from twice the time on, `2.1x`."""
-    return times(1 + change) if change >= 1 else f"{change * 100:+.1f} %".replace("-", MINUS)
 
 
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
-    for m in moved:
-        out += _wrapped(f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m)}", "  ")
+    for m in (m for m in moved if m["marker"] != [FRAME]):  # of the frame the verdict tells all
+        out += _wrapped(f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, doc)}", "  ")
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -181,7 +166,7 @@ def _junit(doc: Gate) -> str:
         cases[0] = Case("gate", "no regression", 0.0, Failure(doc["failed"][0], "regression", doc["failed"]))
     for m in (*doc["slower"], *doc["faster"]):
         *path, name = m["marker"]
-        text = line(m)
+        text = line(m, doc)
         failure = Failure(text, "regression", [text]) if m["failing"] else None
         out = [] if failure else [text]
         cases.append(Case(clean(".".join(path)) or "frame", clean(name), (m["after_ns"] or 0) / 1e9, failure, out))
@@ -203,28 +188,25 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     names = {"frame": "The frame", "cause": f"Cause {doc['what']}"}
     saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
-    message = (
-        f"{head}: {time(points[-1]['ns'], DIGITS)}{saving} at {build(points[-1]['build'])}, "
-        f"range {_span([p['ns'] for p in points])} over {plural(len(points), 'build')}."
-        if points
-        else f"{head}: no durations."
-    )
-    if points and doc["moved"]:
-        last = _row(doc["moved"][-1])
-        new = doc["moved"][-1]["by"]["revision"] == points[-1]["build"]["revision"]
-        if new and points[-2]["ns"]:  # a level is the median of several builds, which none of them need have measured
-            message += f" Against {build(points[-2]['build'])}: {_signed(points[-1]['ns'] / points[-2]['ns'] - 1)}."
-        message += f" Latest lasting change of level: {last['change']} ({last['verdict']}) at {last['since']}."
-        net = _signed(points[-1]["ns"] / points[0]["ns"] - 1 if points[0]["ns"] else 0.0)
-        message += "" if net == last["change"] else f" Net since {build(points[0]['build'])}: {net}."
-    largest = [_largest(parts) for parts in doc["parts"]] or [""] * len(doc["moved"])
+    message = f"{head}: no durations."
+    if points:
+        first, last = points[0], points[-1]
+        message = f"{head}: {time(last['ns'], DIGITS)}{saving} at {build(last['build'])}"
+        if len(points) > 1 and first["ns"]:
+            net = signed(last["ns"] / first["ns"] - 1)
+            message += f", {net} since {build(first['build'])}{', where it is new' * doc['new']}"
+        message += f" (range {_span([p['ns'] for p in points])}, {plural(len(points), 'build')})."
+        moved = _row(doc["moved"][-1]) if doc["moved"] else {}
+        message += f" Latest lasting change: {moved['change']} at {moved['since']}." if moved else ""
+        message += " No lasting change beyond noise." if not moved and len(points) > 1 else ""
+    largest = [", ".join(map(part, parts)) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         return templates.render(
             declared.templates("history")["trend"],
             page=_shell(),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=message,
-            caused=any(m["title"] for m in doc["moved"]),
+            caused=any(_row(m)["by"] for m in doc["moved"]),
             chart=chart(doc["points"], doc["moved"]),
             rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], largest, strict=True)],
             points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
@@ -249,17 +231,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
 
 def _step(m: Moved, largest: str) -> str:
     row = _row(m)
-    by = f", top cause: {short(row['by'], 60)}" if m["title"] else ""
+    by = f", top cause: {short(row['by'], 60)}" if row["by"] else ""
     where = f", {HEADS.largest_in.lower()} {largest}" if largest else ""
     return f"{row['change']} at {row['since']}{where}{by}"
-
-
-def _largest(parts: Sequence[Part]) -> str:
-    """`Frame / Lighting +1.03 ms`: the markers that add most to a change."""
-    return ", ".join(
-        f"{short(shown(SEP.join(p['marker'])), 60)} {'+' if p['adds_ns'] > 0 else MINUS}{time(abs(p['adds_ns']))}"
-        for p in parts
-    )
 
 
 def _span(values: Sequence[float]) -> str:
@@ -269,6 +243,6 @@ def _span(values: Sequence[float]) -> str:
 def spark(values: Sequence[float]) -> str:
     """One character per value; of values all alike, the lowest."""
     low, high = min(values), max(values)
-    # a flat line shall look flat: less than 2 % is drawn as nothing
-    span = max(high - low, 0.02 * high) or 1.0
-    return "".join(BARS[min(len(BARS) - 1, int((v - low) / span * len(BARS)))] for v in values)
+    if high - low <= 0.02 * high:
+        return BARS[0] * len(values)
+    return "".join(BARS[min(len(BARS) - 1, int((v - low) / (high - low) * len(BARS)))] for v in values)

@@ -41,12 +41,13 @@ class Moved(TypedDict):
 
 
 class Unsure(TypedDict):
-    """A marker of the judged build that looks slower, within noise. needs: further runs of the build."""
+    """A marker of the judged build that looks slower, within noise. needs: further runs of the build. measured: the noise is."""
 
     marker: list[str]
     change: float
     interval: list[float]
     needs: int | None
+    measured: bool
 
 
 class Over(TypedDict):
@@ -58,9 +59,24 @@ class Over(TypedDict):
     ns: float
 
 
+class Part(TypedDict):
+    """What a marker adds to a change of the frame, ns."""
+
+    marker: list[str]
+    adds_ns: float
+
+
+class Added(Part):
+    """A part of the frame's change since the build before the first that is left. by: build that brought it. came: new, gone or ""."""
+
+    by: str
+    came: str
+
+
 class Gate(TypedDict):
     """The verdict on a build. against: what it was held against, in words. failed: lines that name what failed.
 
+    since, parts: the last build before the frame's change, "" without one, and what adds most to it.
     of: the scope where it names the whole, "" where it is the first of a flat list. visible: no slow-down above it is
     missed in any marker, a share; noisiest: the marker that sets it; typical: the same of the median marker.
     """
@@ -79,6 +95,8 @@ class Gate(TypedDict):
     noisiest: list[str]
     slower: list[Moved]
     faster: list[Moved]
+    since: str
+    parts: list[Added]
     cannot_tell: list[Unsure]
     over_budget: list[Over]
     notes: list[str]
@@ -95,15 +113,11 @@ class Point(TypedDict):
     runs: list[float]
 
 
-class Part(TypedDict):
-    """What a marker adds to a change of the frame, ns."""
-
-    marker: list[str]
-    adds_ns: float
-
-
 class Line(TypedDict):
-    """The trend of the frame, of markers together, or of a cause (its saving). parts: per change of the frame, its largest."""
+    """The trend of the frame, of markers together, or of a cause (its saving). parts: per change of the frame, its largest.
+
+    new: True if builds before its first one ran without it.
+    """
 
     schema: str
     kind: str
@@ -111,6 +125,7 @@ class Line(TypedDict):
     of: str
     scope: str
     device: str
+    new: bool
     points: list[Point]
     moved: list[Moved]
     parts: list[list[Part]]

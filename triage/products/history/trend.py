@@ -10,11 +10,16 @@ import numpy as np
 from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices
+from triage.capture.capture import SEP
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import plural
+from triage.products.history.changepoints import Shift
+from triage.products.history.history_result import Added
 from triage.products.history.store import Build, Database
 
 FRAME = "the whole frame"
+MAX_PARTS = 3  # markers that the line of the frame names
+MIN_PART = 0.1  # of the change of the frame: a marker that adds less does not explain it
 CELLS = 1 << 24  # runs times markers: 16 bytes each, and as much again while levels are looked for
 
 
@@ -44,6 +49,45 @@ class Trend(Struct, frozen=True):
         values = self.times[(self.of >= first) & (self.of < end), marker]
         values = values[np.isfinite(values)]
         return float(np.median(values)) if len(values) else float("nan")
+
+    def adds(self, before: tuple[int, int], after: tuple[int, int], now: int) -> Floats:
+        """What each marker adds from one range of builds to another, ns; 0 for a side in whose build nearest, or `now`, it did not run."""
+        sides = zip((before, after), (before[1] - 1, now), strict=True)
+        first, second = (
+            _middles(self.times[(self.of >= start) & (self.of < end)], self.times[self.of == at])
+            for (start, end), at in sides
+        )
+        return second - first
+
+
+def _middles(times: Floats, nearest: Floats) -> Floats:
+    """Median of each marker over some runs, 0 where it did not run in the nearest build."""
+    ran = np.asarray(np.isfinite(nearest).any(axis=0))
+    return np.array([np.nanmedian(column) if there else 0.0 for column, there in zip(times.T, ran, strict=True)])
+
+
+def parts_of(trend: Trend, steps: Sequence[Shift], span: tuple[int, int, int]) -> list[Added]:
+    """The markers that changed the frame most since builds start..until-1, each with the build that brought it."""
+    start, until, at = span
+    last = len(trend.builds) - 1
+    adds = trend.adds((start, until), (at, last + 1), last)
+    sign = np.sign(adds[-1])
+    out: list[Added] = []
+    for m in np.argsort(-sign * adds[:-1], kind="stable").tolist():
+        if len(out) == MAX_PARTS or sign * adds[m] <= max(MIN_PART * sign * adds[-1], 0.0):
+            break
+        ran = [b for b in range(start, last + 1) if trend.middle(m, b, b + 1) > 0]
+        was, now_ = until - 1 in ran, last in ran
+        if was and now_:
+            own = [s for s in steps if s.marker == m and s.at > start and (s.change > 0) == (sign > 0)]
+            by = max(own, key=lambda s: abs(s.change)).at if own else None
+        else:
+            by = ran[-1] + 1 if was else next(b for b in ran if b >= until)
+        if by is not None:
+            name, ns, came = trend.markers[m].split(SEP), round(float(adds[m]), 1), "" if was else "new"
+            revision = trend.builds[by].key.revision
+            out.append({"marker": name, "adds_ns": ns, "by": revision, "came": came if now_ else "gone"})
+    return out
 
 
 def load(db: Database, builds: Sequence[Build]) -> Trend:

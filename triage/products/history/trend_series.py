@@ -13,10 +13,9 @@ from triage.products.history.changepoints import Shift, levels, shifts
 from triage.products.history.gate import MAX_YOUNG_BUILDS, matches, moved, named
 from triage.products.history.history_result import SCHEMA, Line, Part, Point
 from triage.products.history.store import Build, Database
-from triage.products.history.trend import FRAME, Trend, load
+from triage.products.history.trend import FRAME, MIN_PART, Trend, load
 
 PARTS = 2  # markers that a change of the frame names
-MIN_PART = 0.1  # of the change: a marker that adds less does not explain it
 
 
 def trend_of(db: Database, order: Sequence[Build], what: str = "") -> Line:
@@ -78,6 +77,7 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
         "of": kind,
         "scope": trend.builds[-1].key.scope if trend.builds else "",
         "device": trend.builds[-1].key.device if trend.builds else "",
+        "new": bool(points) and points[0]["build"] != named(trend.builds[0]),
         "points": points,
         "moved": [moved(alone, s, starts[i]) for i, s in enumerate(steps)],
         "parts": [_parts(trend, s, starts[i]) for i, s in enumerate(steps)] if name == FRAME else [],
@@ -87,24 +87,15 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
 def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
     """The markers that add most to a change of the frame, in its direction; start: of the level before it."""
     # a marker that this build brought or dropped counts with all its time, one of another build not at all
-    before, after = (
-        _middles(trend.times[(trend.of >= first) & (trend.of < end)], trend.times[trend.of == at])
-        for first, end, at in ((start, s.at, s.at - 1), (s.at, s.until, s.at))
-    )
-    adds = np.sign(s.change) * (after - before)
+    sign = float(np.sign(s.change))
+    adds = sign * trend.adds((start, s.at), (s.at, s.until), s.at)
     order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
     least = max(MIN_PART * adds[-1], 0.0)
     return [
-        {"marker": trend.markers[m].split(SEP), "adds_ns": round(float(np.sign(s.change) * adds[m]), 1)}
+        {"marker": trend.markers[m].split(SEP), "adds_ns": round(sign * float(adds[m]), 1)}
         for m in order
         if adds[m] > least
     ]
-
-
-def _middles(times: Floats, nearest: Floats) -> Floats:
-    """Median of each marker over some runs, 0 where it did not run in the nearest build."""
-    ran = np.asarray(np.isfinite(nearest).any(axis=0))
-    return np.array([np.nanmedian(column) if there else 0.0 for column, there in zip(times.T, ran, strict=True)])
 
 
 def _cause(trend: Trend, name: str) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
