@@ -218,8 +218,10 @@ def test_nested_ranges_agree_with_a_search(shape: list[tuple[int, int]], time: i
 
 
 def test_texts_that_differ_in_ids_only_are_one() -> None:
-    codes, words = folded(["layer 1", "layer 2", "aten::add, op_id = 17", "aten::add, op_id = 18", "at 0x7f00"])
-    assert [words[c] for c in codes] == ["layer 1", "layer 2", "aten::add, op_id =#", "aten::add, op_id =#", "at #"]
+    codes, words = folded(
+        ["layer 1", "layer 2", "aten::add, op_id = 17", "aten::add, op_id = 18, seq = 4", "call = 17", "at 0x7f00"]
+    )
+    assert [words[c] for c in codes] == ["layer 1", "layer 2", "aten::add", "aten::add", "call =#", "at #"]
     _, many = folded([f"step {i}" for i in range(500)])
     assert many == ["step #"]
 

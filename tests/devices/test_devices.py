@@ -164,3 +164,11 @@ def test_data_files_name_public_sources_only() -> None:
     for path in DATA.glob("*.csv"):
         text = path.read_text(encoding="utf-8")
         assert "../" not in text and "/work" not in text
+
+
+def test_links_inside_a_node_are_faster_than_pcie_and_of_products_there_are() -> None:
+    with (DATA / "peer_links.csv").open(encoding="utf-8") as f:
+        names = {row["name"] for row in csv.DictReader(f)}
+    linked = {d.name: d for d in listing() if d.peer_link is not None}
+    assert linked.keys() == names
+    assert all(d.peer_link and (d.bus is None or d.peer_link[1] > d.bus) for d in linked.values())

@@ -93,7 +93,21 @@ def test_small_messages_that_take_as_long_tell_of_a_wait(small_us: float, waits:
         rows.append(("kernel", "ncclDevKernel_Generic", 20_000.0 * i, 8000.0, _message(8 << 20)))
         rows.append(("kernel", "ncclDevKernel_Generic", 20_000.0 * i + 9000, small_us, _message(4 << 20)))
     first = _rows(tmp_path / "t.json", rows)["todo"][0]
-    assert "bus bandwidth" in first["message"] and ("more likely a wait" in first["message"]) == waits
+    assert "bus bandwidth" in first["message"] and ("more likely a rank that is late" in first["message"]) == waits
+
+
+@pytest.mark.parametrize(("behind_us", "in_step"), [(99.0, True), (101.0, False)])
+def test_a_collective_right_behind_another_one_waits_for_no_rank(
+    behind_us: float, in_step: bool, tmp_path: Path
+) -> None:
+    rows: list[tuple[str, str, float, float, dict[str, Any]]] = []
+    for i in range(20):
+        rows.append(("kernel", "ncclDevKernel_Generic", 20_000.0 * i, 7000.0, _message(4 << 20)))
+        rows.append(("kernel", "ncclDevKernel_Generic", 20_000.0 * i + 7000 + behind_us, 8000.0, _message(8 << 20)))
+    first = _rows(tmp_path / "t.json", rows)["todo"][0]
+    assert ("more likely a slow transport than a late rank" in first["message"]) == in_step
+    assert "NVLink inside a node 450 GB/s" in first["message"]
+    assert ("all ranks at once" in first["advice"][0]) != in_step
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_blocks_of_fp32_products_fill_part_of_the_sms(blocks: float, share: floa
     trace = replace(_trace(_over("elementwise", "8×8")), operations=ops, names=["volta_sgemm_128x64_nn"])
     value, text = operator_facts(trace, PEAKS, float(NS), 132, np.array([blocks]))["operators.fp32"]
     assert value == pytest.approx(share)
-    assert text.endswith("count in part") == (share < 1)
+    assert text.endswith("that it fills") == (share < 1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.ground.kernel_names import kernel, parameters, plain
+from triage.ground.kernel_names import function, kernel, parameters, plain
 from triage.rendering.escape import distinct
 
 SHORT = {
@@ -128,3 +128,11 @@ def test_a_lambda_of_sycl_is_called_by_the_function_that_submits_it(name: str, s
 )
 def test_the_types_of_the_parameters_are_split_outside_brackets(name: str, types: tuple[str, ...]) -> None:
     assert parameters(name) == types
+
+
+def test_a_wrapper_of_one_lambda_is_called_by_the_function_that_writes_it() -> None:
+    name = "void clover::par_ranged2d_kernel<PdV_kernel(bool, clover::Buffer2D<double> &)::[lambda(int, int) (instance 2)]>(clover::Range2d, T1)"
+    assert (kernel(name), function(name)) == ("PdV_kernel lambda 2", "PdV_kernel")
+    other = "void ns::map<3, f(int)::[lambda(int) (instance 2)]>(T1)"
+    assert (kernel(other), function(other)) == ("map<3, f lambda 2>", "map<3, f lambda 2>")
+    assert function("void ns::gemm<128, 64>(float *)") == "gemm"

@@ -2,7 +2,8 @@
 
 Six tables lie in this folder, every row with its source: `nvidia_limits.csv` (per compute
 capability), `nvidia_clusters.csv` (per chip that launches clusters), `amd_limits.csv` (per gfx name), `intel_limits.csv` (per architecture), `gpus.csv`
-(products as profilers print them) and `reached_rates.csv` (what libraries reach on a product).
+(products as profilers print them), `reached_rates.csv` (what libraries reach on a product) and `peer_links.csv` (what connects
+those of a node).
 They are read on first use. Nothing here needs NumPy or pandas, so asking for a device is cheap.
 """
 
@@ -96,7 +97,8 @@ class Device(Struct, frozen=True):
 
     sm_count: SMs, compute units or Xe cores; max_warps_per_sm: warps, waves or hardware threads of one of them.
     fp64_ratio: FP32 peak over FP64 peak. dies, shader_engines, l2_channels: of the whole GPU, AMD only.
-    host_link: what connects it to the CPU, "" for PCIe. source: where the row's figures come from.
+    host_link: what connects it to the CPU, "" for PCIe. peer_link: what connects it to others of its node, and its bytes per s each
+    way in theory, where that is more than PCIe. source: where the row's figures come from.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Device(Struct, frozen=True):
     shader_engines: int | None = None
     l2_channels: int | None = None
     host_link: str = ""
+    peer_link: tuple[str, float] | None = None
 
     @property
     def bus(self) -> float | None:
@@ -286,6 +289,11 @@ def _reached() -> dict[str, dict[str, float | None]]:
     }
 
 
+@cache
+def _peer_links() -> dict[str, tuple[str, float]]:
+    return {row["name"]: (row["link"], float(row["gb_s"]) * 1e9) for row in read("peer_links.csv")}
+
+
 def _product(row: dict[str, str]) -> Device:
     limits = limits_for(row["arch"])
     fp32, fp64 = number(row["fp32_tflops"]), number(row["fp64_tflops"])
@@ -319,6 +327,7 @@ def _product(row: dict[str, str]) -> Device:
         shader_engines=integer(row["shader_engines"]),
         l2_channels=integer(row["l2_channels"]),
         host_link=row["host_link"],
+        peer_link=_peer_links().get(row["name"]),
     )
 
 

@@ -11,9 +11,11 @@ from triage.capture.arrays import Facts
 from triage.capture.timeline import collectives
 from triage.capture.timeline.spans import union
 from triage.capture.trace_nouns import COPY, Message, Trace
+from triage.devices import Device
 from triage.ground.units import show
 
 MIN_BYTES = 4 << 20  # heuristic: at a tenth of PCIe 4.0 this takes a millisecond, far above what a start takes
+IN_STEP_NS = 100_000  # heuristic: hosts of ranks that run ahead launch the next collective sooner than this
 SEVERAL = 2  # one alone may have waited
 REACHED = 0.5  # heuristic: of PCIe's peak; NCCL reaches more where GPUs share nothing but a switch
 # NVIDIA, nccl-tests, PERFORMANCE.md: bytes on the busiest link over the bytes of the whole buffer, of n ranks
@@ -21,17 +23,19 @@ _WHOLE = ("broadcast", "reduce")
 _PARTS = ("allgather", "reducescatter", "alltoall")
 
 
-def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
-    """Facts of the collectives whose messages are known and large; bus: bytes per s of PCIe.
+def collective_facts(trace: Trace, frame_ns: float, device: Device | None) -> Facts:
+    """Facts of the collectives whose messages are known and large, of a device with PCIe.
 
     A call may wait for another rank: the fastest of several tells what the links give.
     """
+    bus = device.bus if device else None
     length = trace.operations.end - trace.operations.start
     rows = [row for row, m in trace.messages.items() if m.bytes >= MIN_BYTES and length[row] > 0 and _on_link(m)]
     large = [(trace.messages[row], int(length[row])) for row in rows]
-    if len(large) < SEVERAL or not bus or frame_ns <= 0:
+    if len(large) < SEVERAL or not bus or not device or frame_ns <= 0:
         return {}
-    fastest, best = max(large, key=lambda call: _on_link(call[0]) / call[1])
+    first = max(rows, key=lambda row: _on_link(trace.messages[row]) / length[row])
+    fastest, best = trace.messages[first], int(length[first])
     rate = _on_link(fastest) / best * 1e9
     alone = _alone(trace, rows)
     beyond = sum(
@@ -42,23 +46,27 @@ def collective_facts(trace: Trace, frame_ns: float, bus: float | None) -> Facts:
         f"fastest of {len(large):,} large ones: {fastest.collective} of {show(float(fastest.bytes), 'byte')} "
         f"over {fastest.ranks} ranks in {show(float(best), 'ns')}, bus bandwidth {show(rate, 'byte/s')}"
     )
-    out: Facts = {}
-    if smaller := [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes]:
+    links = f"PCIe peak {show(bus, 'byte/s')}"
+    if device.peer_link:
+        links += f", {device.peer_link[0]} inside a node {show(device.peer_link[1], 'byte/s')}"
+    why = "a slow transport, or a rank that is late every time"
+    out: Facts = {"collectives.rate": (rate, text), "collectives.excess": (beyond / frame_ns, text)}
+    if _in_step(trace, first):
+        why = "more likely a slow transport than a late rank, as another collective ends right before"
+    elif smaller := [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes]:
         took, size = min(smaller)
-        out["collectives.smaller"] = (
-            took / best,
-            "time of a collective of half the size or less over the fastest one's",
-        )
-        text += f"; {show(float(size), 'byte')} take {show(float(took), 'ns')}"
-        text += ": more likely a wait than a slow link" * (SEVERAL * took >= best)
-    return out | {
-        "collectives.rate": (rate, text),
-        "collectives.link_share": (
-            rate / bus,
-            f"{text}; PCIe peak {show(bus, 'byte/s')}, and links between GPUs give more",
-        ),
-        "collectives.excess": (beyond / frame_ns, text),
-    }
+        out["collectives.smaller"] = (took / best, "time of one of half the size or less over the fastest one's")
+        if SEVERAL * took >= best:
+            links = f"{show(float(size), 'byte')} take {show(float(took), 'ns')}; {links}"
+            why = "more likely a rank that is late every time than a slow transport"
+    return out | {"collectives.link_share": (rate / bus, f"{text}; {links}: {why}")}
+
+
+def _in_step(trace: Trace, row: int) -> bool:
+    """True for a collective right behind another one of its device, at whose end all ranks were."""
+    ops, rows = trace.operations, collectives.kernels(trace)
+    before = ops.start[row] - ops.end[rows[ops.device[rows] == ops.device[row]]]
+    return bool(((before >= 0) & (before <= IN_STEP_NS)).any())
 
 
 def _alone(trace: Trace, rows: list[int]) -> list[int]:

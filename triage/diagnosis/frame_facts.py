@@ -78,7 +78,7 @@ def frame_captures(
             if capture.table.trace is not None and capture.table.trace.messages:
                 from triage.diagnosis.collective_facts import collective_facts
 
-                known |= collective_facts(capture.table.trace, total, capture.device.bus if capture.device else None)
+                known |= collective_facts(capture.table.trace, total, capture.device)
             if capture.table.trace is not None and capture.table.trace.operators:
                 from triage.diagnosis.operator_facts import operator_facts
 

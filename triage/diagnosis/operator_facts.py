@@ -193,7 +193,7 @@ def _by_kernel(
     longest = np.argsort(-lasted, kind="stable")[:2]
     text = "; ".join(f"{kernel(trace.names[i])}: {show(float(lasted[i]), 'ns')}" for i in longest if lasted[i])
     if weights is not None and (weights[mine] < 1).any():
-        text += "; launches with fewer blocks than SMs count in part"
+        text += "; a launch with fewer blocks than SMs counts by the share of SMs that it fills"
     return min(float(lasted.sum()) / frame_ns, 1.0), text
 
 

@@ -9,6 +9,7 @@ from typing import TypedDict
 from triage.document.bundle import column
 from triage.document.disambiguate import distinct_names
 from triage.document.entries import VERDICT_CLASSES, FrameEntry, Result, UnitEntry
+from triage.ground.kernel_names import function
 
 MIN_PRESSURE = 60.0  # percent of peak from which a unit is worth a word (NVIDIA, Compute Triage Guide)
 MAX_NAMES = 6  # of workloads at a hardware limit
@@ -21,6 +22,7 @@ class UndiagnosedEntry(TypedDict):
     """All time that is not diagnosed.
 
     uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all; copies: of these.
+    function: of several kernels the one with most time, its time and its kernels.
     """
 
     ns: float
@@ -31,6 +33,7 @@ class UndiagnosedEntry(TypedDict):
     names: list[str]
     count: int
     copies: int
+    function: tuple[str, float, int] | None
 
 
 class AtLimitEntry(TypedDict):
@@ -93,6 +96,11 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
     longest = [max(mine, key=lambda i: own[i])] if mine else []
     units = doc["workloads"][longest[0]]["sol"] if longest else []
+    names, times, instances = column(doc["workloads"], "name"), Counter[str](), Counter[str]()
+    for i in mine if item == "kernel" else ():
+        times[function(names[i])] += own[i]
+        instances[function(names[i])] += 1
+    most = max(times, key=lambda name: times[name], default="")
     return {
         "ns": ns,
         "share": ns / total,
@@ -102,6 +110,7 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
         "count": len(mine),
         "copies": sum(kinds[i] == "copy" for i in mine) if item == "kernel" else 0,
         "collect": frame["unjudged_collect"],
+        "function": (most, times[most], instances[most]) if instances[most] > 1 else None,
     }
 
 

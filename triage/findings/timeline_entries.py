@@ -91,7 +91,7 @@ def operators(parts: Sequence[Part]) -> list[OperatorEntry] | None:
                 "M": o.m or None,
                 "N": o.n or None,
                 "K": o.k or None,
-                "roof_share": None if (share := roof_share(o, peaks)) is None else number(share, 4),
+                "roof_share": None if (share := roof_share(o, peaks)) is None else number(share, 6),
                 "kernel": o.kernels[0],
             }
             for o in (trace.operators if trace else part.capture.table.operators)

@@ -23,6 +23,8 @@ _CAST = re.compile(r"(?<=[<, ])\(\w[\w: ]*\)(?=-?\d)")
 _CONDITION_RE = re.compile(r"^(?:\w+::)*enable_if<.*?>::type (?=\w+(?:::\w+)*[<(])")
 _IS_CPP = re.compile(rf"\w::\w|^void |\w<.*>|\w{_PARAMETERS}")
 _ENTERED_RE = re.compile(r"I(?:Li\d{1,4}E)?NS_(\d{1,4})")  # `ck_tile::kentry<1, Rmsnorm2dFwd<...>>` enters any kernel
+_INSTANCE_OF_RE = re.compile(r"<[\d, …]{1,200}>$| lambda \d{1,4}$")
+_ONE_LAMBDA_RE = re.compile(r"\w+ lambda \d{1,4}")
 _LENGTH_RE = re.compile(r"\d{1,4}(?!\d)")
 COLLECTIVE = re.compile(
     r"\b(?:nccl|rccl)|nccl(?:Dev)?Kernel|rcclKernel|msccl|oneccl|nvshmem|rocshmem|cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce",
@@ -76,7 +78,14 @@ def kernel(name: str) -> str:
     cut = token.find("<")
     base, arguments = (token, "") if cut <= 0 else (token[:cut], token[cut:])
     inner = _arguments(arguments, base == "kentry") if arguments else ""
+    if _ONE_LAMBDA_RE.fullmatch(inner):  # a wrapper that runs it: the function that writes it
+        return inner
     return _NUMBER_RE.sub("", f"{base}<{inner}>" if inner else base or name)
+
+
+def function(name: str) -> str:
+    """What all instances of a kernel share: `gemm<128, 64>` is `gemm`, `advec lambda 2` `advec`; of `map<Add>` the type is the kernel."""
+    return _INSTANCE_OF_RE.sub("", kernel(name))
 
 
 def _lambda(m: re.Match[str]) -> str:

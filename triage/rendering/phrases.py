@@ -23,7 +23,7 @@ from triage.document.summary import Summary
 from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.limiters import limiter_words
-from triage.ground.phrasing import comparison, first_of, lower_first, percent, plural, upper_first, with_copies
+from triage.ground.phrasing import comparison, first_of, lower_first, over, percent, plural, upper_first, with_copies
 from triage.ground.terminology import localize, voice
 from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
@@ -72,13 +72,16 @@ def base() -> str:
 
 
 def recoverable(s: Summary) -> str:
-    """`3.54 ms (25 %), range 182 µs to 7.62 ms`."""
+    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, 7.23 ms each, range ...`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    return f"{time(r['likely']['ns'])} ({percent(r['likely']['share'])}), {range_(r['low']['ns'], r['bound']['ns'])}"
+    count = len(s["timeline"]["devices"]) if s["timeline"] else 1
+    each = f"{over(count, 'device')}, {time(r['likely']['ns'] / count)} each" if count > 1 else ""
+    share = percent(r["likely"]["share"])
+    return f"{time(r['likely']['ns'])} ({share}){each}, {range_(r['low']['ns'], r['bound']['ns'])}"
 
 
 def range_(low: float | None, bound: float | None) -> str:
@@ -233,9 +236,9 @@ def item_saving(c: ItemEntry) -> str:
 
 
 def back(m: MarkerRow) -> str:
-    """Saving of a workload's row; a dash without a root cause, since only root causes are in a sum."""
+    """Saving of a workload's row; a dash where that is none, or without a root cause, since only root causes are in a sum."""
     if m["saved_ns"] is not None:
-        return time(m["saved_ns"])
+        return time(m["saved_ns"]) if m["saved_ns"] else "–"
     return saves(m["best"]) if m["best"] and m["workload"]["chain"] else "–"
 
 

@@ -232,7 +232,7 @@ class _Page:
         self.title(HEADS.timeline)
         for key, d in t["devices"].items():
             name = f" {clean(d['name'])}" if d["name"] else ""
-            work = f"{plural(d['kernels'], 'kernel')}, {plural(d['copies'], 'copy')}"
+            work = f"{plural(d['kernels'], 'kernel launch')}, {plural(d['copies'], 'copy')}"
             self.say(f"{key}{name}: {timeline_phrases.device(d)}; {work}", indent=2)
         if t["idle"]:
             self.say(timeline_phrases.idle(t), indent=2)

@@ -84,6 +84,9 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         who = several(u["count"], u["copies"]) if many else first
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = f"{',' if many else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
+        if u["function"]:
+            name, most, instances = u["function"]
+            why += f"; {time(most)} of it in {instances:,} instances of {short(name, 40)}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
             why = f"{f', the longest {first}' if many else ''}: {_busiest(u['top'])}"
         sentences.append(f"{who}{ns}{why}.")

@@ -52,3 +52,15 @@ def test_dispatches_alone_have_no_calls() -> None:
     whole["rocprofiler-sdk-tool"][0]["buffer_records"] |= {"hip_api": [], "memory_copy": []}
     trace = read(json.dumps(whole)).trace
     assert trace is not None and not len(trace.calls) and timeline.build(trace).host is None
+
+
+def test_devices_are_the_gpus_by_their_numbers() -> None:
+    whole = _traced()
+    run = whole["rocprofiler-sdk-tool"][0]
+    handle = run["buffer_records"]["kernel_dispatch"][0]["dispatch_info"]["agent_id"]["handle"]
+    run["agents"] = [
+        {"id": {"handle": 7000}, "type": 1, "logical_node_type_id": 3},
+        {"id": {"handle": handle}, "type": 2, "logical_node_type_id": 3},
+    ]
+    trace = read(json.dumps(whole)).trace
+    assert trace is not None and [key for key, _ in trace.devices] == ["3"]

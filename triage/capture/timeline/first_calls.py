@@ -17,6 +17,8 @@ MAX_FILLING, MIN_EARLY = 0.2, 0.95
 def once_ns(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> int:
     """ns that pass once; host: ns of each gap in the host's code; rows: operations of the device, by their starts."""
     ops, ends = trace.operations, gaps.ended_by
+    if not host.any():
+        return 0
     filling = gaps.start < gaps.start[0] + MAX_FILLING * (gaps.end[-1] - gaps.start[0])
     if trace.grace is not None and host[filling].sum() >= MIN_EARLY * host.sum():
         return int(host[filling].sum())

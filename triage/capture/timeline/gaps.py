@@ -13,10 +13,11 @@ import numpy as np
 from msgspec import Struct
 
 from triage.capture.arrays import Codes, Indices, Masks
-from triage.capture.timeline.spans import Steps
+from triage.capture.timeline.spans import Steps, union
 from triage.capture.trace_nouns import (
     ALLOC,
     COPY,
+    GAPS,
     HOST,
     LAUNCH,
     LOAD,
@@ -32,30 +33,29 @@ from triage.capture.trace_nouns import (
 
 # waiting that empties the queue: what the host does next to fill it again would have been done meanwhile
 _EMPTYING = (SYNC, MEMCPY)
-# what goes away by itself or not at all, whoever led the gap, and further waits
-_STAYS = (PROFILER, LOAD, ALLOC, *_EMPTYING)
+# all but what goes away by itself or not at all, whoever led the gap, and further waits
+_MOVES = [k for k in range(len(GAPS)) if k not in (PROFILER, LOAD, ALLOC, *_EMPTYING)]
 # ns; heuristic: after a copy the host needs up to a millisecond to launch anew, what takes longer is work of its own
 RELAUNCH = 1_000_000
 
 
 class Gaps(Struct):
-    """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: class -> ns in each gap.
+    """Gaps in order. ended_by: row of the operation. led: class at the beginning. pieces: ns of each class (a row each) in each gap.
 
     worked: ns that the device was busy between the gap before and each gap. own: ns of each gap in waits for a data
-    loader and calls of the operating system, which no other wait is to blame for; loading: of the former alone. unseen: gaps that work from before the record may have filled. uploaded:
-    gaps after a copy to the device, which a wait there is for.
+    loader and calls of the operating system, which no other wait is to blame for; unseen: gaps that work from before the
+    record may have filled. uploaded: gaps after a copy to the device, which a wait there is for.
     """
 
     start: Indices
     end: Indices
     ended_by: Indices
     led: Codes
-    pieces: dict[int, Indices]
+    pieces: Indices
     worked: Indices
-    loading: Indices | None = None
-    own: Indices | None = None
-    unseen: Masks | None = None
-    uploaded: Masks | None = None
+    own: Indices
+    unseen: Masks
+    uploaded: Masks
 
     @property
     def length(self) -> Indices:
@@ -74,39 +74,29 @@ class Gaps(Struct):
         """Work before gaps that the host leads without having waited for it."""
         return int(self.ahead[np.isin(self.led, (HOST, LAUNCH))].sum())
 
-    def blamed(self) -> dict[int, Indices]:
-        """Class -> ns of each gap that would go if the class went; over the classes the whole gap."""
-        out, led = dict(self.pieces), self.led
-        if self.uploaded is not None and SYNC in out and (copied := self.uploaded & (led == SYNC)).any():
-            led = np.where(copied, np.int8(MEMCPY), led)
-            out[MEMCPY] = out.get(MEMCPY, 0) + np.where(copied, out[SYNC], 0)
-            out[SYNC] = np.where(copied, 0, out[SYNC])
-        if self.unseen is not None and self.unseen.any():
-            waited = out.get(QUEUED, np.zeros(len(self.led), dtype=np.int64))
-            out[QUEUED] = np.where(self.unseen, 0, waited)
-            out[UNKNOWN] = out.get(UNKNOWN, 0) + waited - out[QUEUED]
-        own = np.zeros(len(self.led), dtype=np.int64)
-        if self.own is not None and HOST in out:
-            own = np.minimum(self.own, out[HOST])
-            out[HOST] = out[HOST] - own
+    def inside(self, start: Indices, end: Indices) -> Indices:
+        """ns of each gap in some intervals."""
+        spans = union(start, end)
+        return spans.until(self.end) - spans.until(self.start)
+
+    def blamed(self) -> Indices:
+        """ns of each gap that would go if a class (a row each) went; over the classes the whole gap."""
+        out, copied = self.pieces.copy(), self.uploaded & (self.led == SYNC)
+        led = np.where(copied, np.int8(MEMCPY), self.led)
+        for mine, taken, given in ((copied, SYNC, MEMCPY), (self.unseen, QUEUED, UNKNOWN)):
+            out[given, mine] += out[taken, mine]
+            out[taken, mine] = 0
+        own, ahead = np.minimum(self.own, out[HOST]), self.ahead
+        out[HOST] -= own
         for leader in _EMPTYING:
-            mine = led == leader
-            if not mine.any():
-                continue
-            rest = sum((v for k, v in out.items() if k not in _STAYS), np.zeros(len(mine), np.int64))
+            rest = out[_MOVES].sum(axis=0)
             # without the wait the host would have worked beside the device, as long as that was busy; long work after a
             # copy mostly needs the copy
-            moved = np.where(mine & ((leader == SYNC) | (rest <= RELAUNCH)), np.minimum(rest, self.ahead), 0)
-            share = moved / np.maximum(rest, 1)
-            taken = np.zeros(len(mine), dtype=np.int64)
-            for kind, piece in out.items():
-                if kind not in _STAYS:
-                    part = np.rint(piece * share).astype(np.int64)
-                    taken += part
-                    out[kind] = piece - part
-            out[leader] = out.get(leader, 0) + taken
-        if own.any():
-            out[HOST] = out[HOST] + own
+            moved = np.where((led == leader) & ((leader == SYNC) | (rest <= RELAUNCH)), np.minimum(rest, ahead), 0)
+            parts = np.rint(out[_MOVES] * (moved / np.maximum(rest, 1))).astype(np.int64)
+            out[_MOVES] -= parts
+            out[leader] += parts.sum(axis=0)
+        out[HOST] += own
         return out
 
 
@@ -137,15 +127,13 @@ def find(trace: Trace, threads: HostThreads, start: Indices, end: Indices, ended
     ops, calls = trace.operations, trace.calls
     length = end - start
     led = np.full(len(start), UNKNOWN, dtype=np.int8)
-    pieces = {UNKNOWN: np.zeros(len(start), dtype=np.int64), QUEUED: np.zeros(len(start), dtype=np.int64)}
+    pieces = np.zeros((len(GAPS), len(start)), dtype=np.int64)
     call = ops.call[ended_by]
     known = call >= 0
-    if not known.any():
-        return Gaps(start, end, ended_by, led, {UNKNOWN: length}, worked)
-    returned = np.where(known, calls.end[call], 0)
-    queued = known & (returned <= start)
+    queued = known.copy()
+    queued[known] = calls.end[call[known]] <= start[known]
     led[queued] = QUEUED
-    pieces[QUEUED][queued], pieces[UNKNOWN][~known] = length[queued], length[~known]
+    pieces[QUEUED, queued], pieces[UNKNOWN, ~known] = length[queued], length[~known]
     rest = np.flatnonzero(known & ~queued)
     thread = calls.thread[call[rest]]
     copying = np.isin(ops.kind[ended_by], (COPY, SET))
@@ -156,7 +144,8 @@ def find(trace: Trace, threads: HostThreads, start: Indices, end: Indices, ended
         mine = rest[low:high]
         steps = threads.steps(int(thread[low]))
         led[mine] = _take(pieces, mine, start[mine], end[mine], call[mine], copying[mine], trace, steps)
-    return Gaps(start, end, ended_by, led, {k: v for k, v in pieces.items() if v.any()}, worked)
+    none = np.zeros(len(start), dtype=np.int64)
+    return Gaps(start, end, ended_by, led, pieces, worked, none, none > 0, none > 0)
 
 
 def unseen(trace: Trace, gaps: Gaps, rows: Indices) -> Masks:
@@ -178,7 +167,7 @@ def unseen(trace: Trace, gaps: Gaps, rows: Indices) -> Masks:
 
 
 def _take(
-    pieces: dict[int, Indices],
+    pieces: Indices,
     mine: Indices,
     start: Indices,
     end: Indices,
@@ -191,26 +180,21 @@ def _take(
     calls, (steps, beside) = trace.calls, thread
     begun = np.clip(calls.start[call], start, end)
 
-    def put(kind: int, ns: Indices) -> None:
-        if kind not in pieces:
-            pieces[kind] = np.zeros(len(pieces[UNKNOWN]), dtype=np.int64)
-        pieces[kind][mine] += ns
-
     left = begun - start
     for k, ns in steps.spent(start, begun).items():
-        put(k, ns)
+        pieces[k, mine] += ns
         left = left - ns
-    put(HOST, left)
+    pieces[HOST, mine] += left
     # submitted work starts at once, or waits for something else
     reached = end if trace.grace is None else np.clip(calls.end[call] + trace.grace, begun, end)
     waiting = end - reached
     left = reached - begun
     for k, ns in beside.spent(begun, reached).items():
-        put(k, ns)
+        pieces[k, mine] += ns
         left = left - ns
-    put(LAUNCH, np.where(copying, 0, left))
-    put(MEMCPY, np.where(copying, left, 0))
-    put(QUEUED, waiting)
+    pieces[LAUNCH, mine] += np.where(copying, 0, left)
+    pieces[MEMCPY, mine] += np.where(copying, left, 0)
+    pieces[QUEUED, mine] += waiting
     running = begun <= start  # the launching call was under way already
     led = np.where(running, np.where(copying, MEMCPY, LAUNCH), steps.at(start))
     return np.where(2 * waiting > end - start, QUEUED, led).astype(np.int8)

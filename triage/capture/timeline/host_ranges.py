@@ -6,25 +6,21 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.capture.timeline.gaps import Gaps
-from triage.capture.trace_nouns import API, HOST, Calls, Trace
+from triage.capture.trace_nouns import Calls, Trace
 
 MAX_NAMED = 3  # names in a sentence
 MIN_SHARE = 0.05  # heuristic: of the host's idle time; what is less explains nothing
-MAIN_SHARE = (
-    0.5  # heuristic: of it; then such operators, or calls of the operating system, explain it, and no range around them
-)
+# heuristic: of it; then such operators, or calls of the operating system, explain it, and no range around them
+MAIN_SHARE = 0.5
 
 
-def during(trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> tuple[int, list[tuple[str, int]]]:
+def during(trace: Trace, gaps: Gaps, mine: Indices) -> tuple[int, list[tuple[str, int]]]:
     """(ns of host code in idle time that computes on the host, (name, ns) of what explains that time, longest first).
 
-    Of ranges the innermost count. In a gap that is the host's in part, that part is taken as spread evenly.
+    mine: ns of each gap in the host's code, spread evenly over it. Of ranges the innermost count.
     """
-    if HOST not in blamed:
+    if not mine.any():
         return 0, []
-    mine = blamed[HOST] + blamed.get(API, 0)
-    if gaps.loading is not None:
-        mine = mine - np.minimum(blamed[HOST], gaps.loading)
     times, reached = np.stack([gaps.start, gaps.end], axis=1).ravel(), np.cumsum(mine)
     upto = np.stack([reached - mine, reached], axis=1).ravel()
     call = trace.operations.call[gaps.ended_by]

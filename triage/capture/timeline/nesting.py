@@ -16,8 +16,10 @@ DEEP = 32  # levels; more is a runaway recursion, and no marker
 # House judgement: layers come by the dozen, steps by the hundred; beyond this many texts that differ only in their numbers,
 # the numbers tell nothing apart.
 MANY = 100
-# and what is an id wherever it stands: `op_id = 17`, `seq: 4`, anything of five digits, addresses
+# and what is an id wherever it stands: `call: 4`, anything of five digits, addresses; what PyTorch's emit_nvtx puts behind an
+# operator's name is none of it
 _IDS = re.compile(r"(?<=\w[=:])\s*\d+|(?<=\w\s[=:])\s*\d+|0x[0-9a-fA-F]+|\d{5,}")
+_OPERATOR_IDS = re.compile(r", (?:op_id|seq) = \d+")
 
 
 class Nest:
@@ -94,7 +96,7 @@ def folded(texts: Sequence[str]) -> tuple[Indices, list[str]]:
     """(number of each text's word, the words): texts that differ only in their numbers are one where they are MANY."""
     import pandas as pd
 
-    plain = [_IDS.sub("#", " ".join(t.replace(SEP, " ").split())[:200]) for t in texts]
+    plain = [_IDS.sub("#", _OPERATOR_IDS.sub("", " ".join(t.replace(SEP, " ").split())[:200])) for t in texts]
     shapes = [re.sub(r"\d+", "#", t) for t in plain]
     often = Counter(shapes)
     chosen = [shape if often[shape] > MANY else text for shape, text in zip(shapes, plain, strict=True)]

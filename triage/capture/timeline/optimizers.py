@@ -22,7 +22,7 @@ def is_fused(trace: Trace, rows: Indices) -> Masks:
     return found
 
 
-def enter(made: DeviceTimeline, trace: Trace, gaps: Gaps, blamed: dict[int, Indices]) -> None:
+def enter(made: DeviceTimeline, trace: Trace, gaps: Gaps, blamed: Indices) -> None:
     """Enter the idle time before kernels of such an optimizer: of launch calls, and of the host's code between them."""
     if not trace.optimizer or not len(trace.calls):
         return
@@ -31,5 +31,5 @@ def enter(made: DeviceTimeline, trace: Trace, gaps: Gaps, blamed: dict[int, Indi
     instant = np.where(call >= 0, trace.calls.start[call], -1)
     mine = (steps.until(instant + 1) > steps.until(instant)) & (call >= 0) & ~is_fused(trace, gaps.ended_by)
     made.optimizer_launch_ns, made.optimizer_host_ns = (
-        int(sum(blamed[k][mine].sum() for k in kinds if k in blamed)) for kinds in ((LAUNCH,), (HOST, API))
+        int(blamed[kinds][:, mine].sum()) for kinds in ([LAUNCH], [HOST, API])
     )

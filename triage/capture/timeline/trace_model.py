@@ -108,11 +108,8 @@ def _longest_call(calls: Calls, begun: int, ended: int) -> str:
 def _steady(ops: Operations) -> int:
     """When steady work begins: with the first operation, or after a start that is long and holds few; one gap may be all of it."""
     tenth = int(START_WORK * len(ops))
-    begun, first, long = (
-        int(np.partition(ops.start, tenth)[tenth]),
-        int(ops.start.min()),
-        START_SPAN * int(ops.end.max() - ops.start.min()),
-    )
+    begun, first = int(np.partition(ops.start, tenth)[tenth]), int(ops.start.min())
+    long = START_SPAN * (int(ops.end.max()) - first)
     if len(ops) < FEW or begun - first < long:
         return first
     early = np.flatnonzero(ops.start <= begun)
@@ -137,12 +134,9 @@ def _device(
     last = busy.first[1:] - 1  # of each block of work
     gaps.uploaded = (kind[last] == COPY) & (ops.way[rows[last]] == TO_DEVICE)
     gaps.unseen = unseen(trace, gaps, rows) & (gaps.length >= TRANSITION)
-    if trace.loading is not None:
-        waits = union(*trace.loading)
-        gaps.loading = gaps.own = waits.until(gaps.end) - waits.until(gaps.start)
-    if trace.system is not None and len(trace.system):
-        outside = union(trace.system.start, trace.system.end)
-        gaps.own = outside.until(gaps.end) - outside.until(gaps.start)
+    loading = gaps.inside(*trace.loading) if trace.loading is not None else gaps.own
+    system = gaps.inside(trace.system.start, trace.system.end) if trace.system is not None else gaps.own
+    gaps.own = loading + system
     copies, kernels = kind == COPY, kind == KERNEL
     computing = kernels | (kind == GRAPH) | (kind == WORK)
     way, size = ops.way[rows], ops.bytes[rows]
@@ -153,7 +147,7 @@ def _device(
     duration = end - start
     blamed = gaps.blamed()
     early = gaps.start < start[0] + EARLY * (busy.end[-1] - start[0])
-    cold = int(blamed.get(LOAD, np.zeros(1)).sum()) + int((blamed[ALLOC][early]).sum() if ALLOC in blamed else 0)
+    cold = int(blamed[LOAD].sum() + blamed[ALLOC][early].sum())
     key, name = trace.devices[number]
     made = DeviceTimeline(
         key=key,
@@ -197,8 +191,8 @@ def _device(
     of_paged = union(start[paged], end[paged])
     made.pageable_ns, made.pageable_bytes = of_paged.length, int(size[paged].sum())
     made.pageable_alone_ns = of_paged.length - of_paged.shared(unions["computing"])
-    if gaps.loading is not None and HOST in blamed:
-        waited = np.minimum(blamed[HOST], gaps.loading)
+    waited = np.minimum(blamed[HOST], loading)
+    if trace.loading is not None:
         rows_of = np.flatnonzero(waited >= TRANSITION)
         made.loading_ns, made.batches = int(waited.sum()), len(rows_of)
         worked = np.diff(np.cumsum(gaps.worked)[rows_of], prepend=0)
@@ -208,19 +202,17 @@ def _device(
         else:
             made.loading_worked_ns, made.loading_used_ns = int(worked.sum()), made.span_ns - made.loading_ns
         made.loading_own_ns = made.loading_ns if trace.loads_itself else 0
-    if trace.framework is not None and HOST in blamed:
-        inside = union(*trace.framework)
-        made.framework_ns = int(np.minimum(blamed[HOST], inside.until(gaps.end) - inside.until(gaps.start)).sum())
-    if trace.system is not None and HOST in blamed:
-        made.system_ns = int(np.minimum(blamed[HOST], gaps.own).sum()) if gaps.own is not None else 0
-    if HOST in blamed:
-        waiting = 0 if gaps.loading is None else np.minimum(blamed[HOST], gaps.loading)
-        made.once_ns = first_calls.once_ns(trace, gaps, blamed[HOST] + blamed.get(API, 0) - waiting, rows)
+    if trace.framework is not None:
+        made.framework_ns = int(np.minimum(blamed[HOST], gaps.inside(*trace.framework)).sum())
+    made.system_ns = int(np.minimum(blamed[HOST], system).sum())
+    host = blamed[HOST] + blamed[API] - waited
+    made.once_ns = first_calls.once_ns(trace, gaps, host, rows)
+    made.host_work_ns, made.doing = host_ranges.during(trace, gaps, host)
     optimizers.enter(made, trace, gaps, blamed)
-    made.host_work_ns, made.doing = host_ranges.during(trace, gaps, blamed)
-    if trace.grace is not None and LAUNCH in blamed:  # elsewhere loading is reported beside the calls
-        call = ops.call[gaps.ended_by]
-        slow = (call >= 0) & (trace.calls.end[call] - trace.calls.start[call] >= LOADING)
+    if trace.grace is not None:  # elsewhere loading is reported beside the calls
+        known = np.flatnonzero(ops.call[gaps.ended_by] >= 0)
+        call = ops.call[gaps.ended_by[known]]
+        slow = known[trace.calls.end[call] - trace.calls.start[call] >= LOADING]
         made.slow_launch_ns = int(blamed[LAUNCH][slow].sum())
     if edges is not None:
         others = (copies & (way == TO_DEVICE), copies & (way == FROM_DEVICE), copies & ~to_host | (kind == SET))
@@ -230,7 +222,7 @@ def _device(
             for name, u in zip(LANES, works, strict=True)
             if len(u.start)
         }
-        made.lanes |= {GAPS[k]: _lane(edges, gaps.start, gaps.end, blamed[k]) for k in sorted(blamed)}
+        made.lanes |= {GAPS[k]: _lane(edges, gaps.start, gaps.end, ns) for k, ns in enumerate(blamed) if ns.any()}
     return made, busy, gaps
 
 
@@ -264,37 +256,35 @@ def _lane(edges: Indices, start: Indices, end: Indices, ns: Indices) -> list[flo
     return [float(v) for v in np.round(np.clip(shares, 0.0, 1.0), 4)]
 
 
-def _classes(gaps: Gaps, blamed: dict[int, Indices]) -> list[GapClass]:
+def _classes(gaps: Gaps, blamed: Indices) -> list[GapClass]:
     """Every class that has time or leads a gap, in the order of GAPS."""
     counts = np.bincount(gaps.led, minlength=len(GAPS))
     length = gaps.length
     out = []
     for k, word in enumerate(GAPS):
-        total = int(gaps.pieces[k].sum()) if k in gaps.pieces else 0
-        blame = int(blamed[k].sum()) if k in blamed else 0
+        total, blame = int(gaps.pieces[k].sum()), int(blamed[k].sum())
         if total or counts[k] or blame:
             out.append(GapClass(word, total, int(counts[k]), int(length[gaps.led == k].sum()), blame))
     return out
 
 
-def _longest(trace: Trace, gaps: Gaps, blamed: dict[int, Indices], rows: Indices, busy: Union) -> list[Gap]:
+def _longest(trace: Trace, gaps: Gaps, blamed: Indices, rows: Indices, busy: Union) -> list[Gap]:
     """The LONGEST gaps, longest first, with what ran around them and what the host was in."""
     length = gaps.length
     few = np.argpartition(-length, LONGEST)[:LONGEST] if len(length) > LONGEST else np.arange(len(length))
     out = []
     ends = np.append(busy.first[1:], len(rows))
     for i in sorted(few.tolist(), key=lambda i: (-int(length[i]), i)):
-        spent = blamed if gaps.unseen is not None and gaps.unseen[i] else gaps.pieces
-        kinds = {k: int(ns[i]) for k, ns in spent.items()}
+        spent = (blamed if gaps.unseen[i] else gaps.pieces)[:, i]
         block = rows[busy.first[i] : ends[i]]
         before = int(block[int(np.argmax(trace.operations.end[block]))])
-        most = max(kinds, key=lambda k: (kinds[k], -k))
+        most = int(spent.argmax())
         out.append(
             Gap(
                 start=int(gaps.start[i]),
                 end=int(gaps.end[i]),
                 cause=GAPS[most],
-                cause_ns=kinds[most],
+                cause_ns=int(spent[most]),
                 led_by=GAPS[int(gaps.led[i])],
                 call=_call_at(trace, int(gaps.ended_by[i]), int(gaps.start[i])),
                 before=before,

@@ -8,6 +8,8 @@ width, groups, threads per group.
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
@@ -46,32 +48,9 @@ milliseconds `unitrace -k -i 50 ...` samples over time instead (many rows per ke
 `unitrace -d -v ./app` alone writes times without metrics: enough to rank kernels, not to say why they are slow. Its table
 of kernel properties (SIMD width, SLM, spills, register file) is read with them.
 """
-# unit in a header, in lower case -> factor to the canonical unit
-_UNITS = {
-    **dict.fromkeys(("", "events", "threads", "pixels", "messages", "texels", "number", "cycles", "bytes"), 1.0),
-    "ns": 1.0,
-    "us": 1e3,
-    "ms": 1e6,
-    "%": 0.01,
-    "mhz": 1e6,
-    "hz": 1.0,
-    "gbps": 1e9,
-    "mbps": 1e6,
-    "percent": 0.01,
-}
-# metric -> oneprof's names (EuActive), unitrace's (XVE_ACTIVE) and those of the PTI samples (EU Active)
-_NAMES = {
-    "gpu.time": ["GpuTime", "GPU_TIME", "Time", "KernelTime"],
-    "frame.calls": ["Calls"],
-    "sm.frequency": ["AvgGpuCoreFrequencyMHz", "AvgGpuCoreFrequency"],
-    "eu.active": ["EuActive", "XVE_ACTIVE", "EU Active"],
-    "eu.stall": ["EuStall", "XVE_STALL", "EU Stall"],
-    "eu.idle": ["EuIdle", "XVE_IDLE", "EU Idle"],
-    "vram.bytes_read": ["GPU_MEMORY_BYTE_READ"],
-    "vram.bytes_written": ["GPU_MEMORY_BYTE_WRITE"],
-    "eu.both_pipes": ["XVE_MULTIPLE_PIPE_ACTIVE"],
-    "slm.bytes_read": ["SLM_BYTE_READ"],
-}
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_UNITS: dict[str, float] = _DATA["units"]
+_NAMES: dict[str, list[str]] = _DATA["names"]
 _METRICS = {name: metric for metric, names in _NAMES.items() for name in names}
 # columns in which the hardware's reports say that they are not to be trusted; spelled as exported
 _FLAGS = {

@@ -8,52 +8,21 @@ A metric that the export holds as a number of its own is never replaced.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 from triage.capture.capture import Column, Table
 
-# what a warp waits for, in the rule's words -> stall reason; the first match counts: a phrase may hold a shorter one
-_WAITS = (
-    ("scoreboard dependency on a l1tex", "long_scoreboard"),
-    ("scoreboard dependency on an mio", "short_scoreboard"),
-    ("scoreboard dependency on a mio", "short_scoreboard"),
-    ("local and global (lg)", "lg_throttle"),
-    ("lg instruction queue", "lg_throttle"),
-    ("mio (memory", "mio_throttle"),
-    ("mio instruction queue", "mio_throttle"),
-    ("instruction queue for texture", "tex_throttle"),
-    ("sibling warps at a cta barrier", "barrier"),
-    ("memory barrier", "membar"),
-    ("math execution pipe", "math_pipe_throttle"),
-    ("execution pipe to be available", "math_pipe_throttle"),
-    ("immediate constant cache", "imc_miss"),
-    ("fixed latency execution dependency", "wait"),
-    ("branch target", "branch_resolving"),
-    ("instruction cache miss", "no_instruction"),
-    ("micro scheduler to select", "not_selected"),
-    ("outstanding memory instructions", "drain"),
-    ("outstanding memory operations", "drain"),
-    ("not being selected", "not_selected"),
-    ("l1tex instruction queue", "tex_throttle"),
-    ("warpgroup", "gmma"),
-    ("dispatch", "dispatch_stall"),
-    ("sleep", "sleeping"),
-)
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_UNITS: dict[str, str] = _DATA["units"]
+_PIPES: dict[str, str] = _DATA["pipes"]
 _STALL = re.compile(
     r"stalled? (?:waiting )?(?:for |on |due to |after )?(.{5,200}?)\. .*?represents about ([\d.]+)% of the total average of ([\d.]+)",
     re.DOTALL,
 )
-# parts of the GPU in the words of the imbalance rule -> where their cycles stand in the schema
-_UNITS = {
-    "sms": "sm",
-    "smsps": "smsp",
-    "l1 slices": "l1tex",
-    "l2 slices": "l2",
-    "drams": "vram",
-    "dram channels": "vram",
-}
 # the rule's "67.04% above the average" is (maximum - average) / maximum: so on 12 pages whose raw page holds both
 _UNEVEN = re.compile(r"One or more ([\w ]+?) have a much .*?Maximum instance value is ([\d.]+)% above", re.DOTALL)
 # a composite pipe is named with the one that dominates it: "Shared is the highest ... dominated by its Tensor (FP) sub-pipeline"
@@ -66,38 +35,12 @@ _DOMINATED = re.compile(rf"dominated by its {_PIPE_NAME}[^.]{{0,12}} sub-pipelin
 _EXECUTED = re.compile(
     rf"executed instructions, the highest utilized pipeline \(([\d.]+)%\) is {_PIPE_NAME}", re.IGNORECASE
 )
-_PIPES = {
-    "fma heavy": "fmaheavy",
-    "fma lite": "fmalite",
-    "fma (fp16)": "fp16",
-    "alu heavy": "alu",
-    "alu lite": "alu",
-    "shared": "",
-}
 WARP = 32  # the rule counts instructions of warps; all lanes are taken to work
 _LEADERS = ("alu", "xu")
 _ROOF = re.compile(
     r"achieved\s+(?:close to )?([\d.]+)% of this device's fp32 peak[^.]*? ([\d.]+)% of its fp64 peak", re.IGNORECASE
 )
 _FUSED = re.compile(r"executes ([\d,]+) fused and ([\d,]+) non-fused (FP32|FP64)", re.IGNORECASE)
-# pattern -> metric of each group; counts as printed
-_COUNTS = (
-    (
-        r"([\d,]+) excessive sectors \([\d.]+% of the\s+total ([\d,]+) sectors",
-        ("global_access.excess_sectors", "global_access.sectors_l2"),
-    ),
-    (
-        r"([\d,]+) excessive wavefronts \([\d.]+% of the\s+total ([\d,]+) wavefronts",
-        ("shared.excess_wavefronts", "shared.access_wavefronts"),
-    ),
-    (r"global loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_load.bytes_per_sector",)),
-    (r"global stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("global_store.bytes_per_sector",)),
-    (r"local loads[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_load.bytes_per_sector",)),
-    (r"local stores[^.]*\..*?only ([\d.]+) of the 32 bytes", ("local_store.bytes_per_sector",)),
-    (r"Out of the ([\d.]+) bytes sent to the L2 Compression unit", ("l2.compression_bytes",)),
-    (r"less than the (?:GPU's )?([\d,]+) multiprocessors", ("device.sm_count",)),
-    (r"only ([\d.]+) full\s+waves across all SMs", ("launch.waves",)),
-)
 _SECTORS = re.compile(
     r"global (load|store)s\b[^.]*\..*?results in ([\d.]+) sectors per\s+request.*?would result in ([\d.]+)\*32",
     re.DOTALL,
@@ -112,10 +55,10 @@ def figures(rule: str, text: str) -> Iterator[tuple[str, float]]:
     # a console's text names the section alone, a table the rule
     if rule.startswith(("CPIStall", "WarpState")) and (m := _STALL.search(text)):
         what = m[1].lower()
-        if reason := next((r for phrase, r in _WAITS if phrase in what), ""):
+        if reason := next((r for phrase, r in _DATA["waits"] if phrase in what), ""):
             yield f"stall.{reason}", float(m[2]) / 100
             yield "warp.cycles_per_issue", float(m[3])
-    for pattern, metrics in _COUNTS:
+    for pattern, metrics in _DATA["counts"]:
         if found := re.search(pattern, text, re.DOTALL):
             yield from ((metric, float(g.replace(",", ""))) for metric, g in zip(metrics, found.groups(), strict=True))
     if m := _SECTORS.search(text):

@@ -281,7 +281,7 @@ def _say(
     if left := rows.unreadable + columns.odd:
         table.quality.append(Quality("rows-left-out", f"{plural(left, 'row')} without readable times or values"))
     if early := sum(o.queued_ns for o in trace.operators):
-        text = f"{show(float(early), 'ns')} of kernels launched before the trace: shares in findings hold them, by equal kernel, grid and block; calls and times of operators do not"
+        text = f"{show(float(early), 'ns')} of kernels were launched before the trace: findings count them for the operator with equal kernel, grid and block, the table of operators does not"
         table.quality.append(Quality("early-kernels", text))
     ops = trace.operations
     first, end = int(ops.start.min()), int(ops.end.max())

@@ -36,6 +36,7 @@ it holds host calls and copies as well, which tell why the GPU idles.
 """
 MAX_BYTES = 1 << 30
 _HEAD_RE = re.compile(r'\{\s*"rocprofiler-sdk-tool"')
+GPU = 2  # rocprofiler-sdk: ROCPROFILER_AGENT_TYPE_GPU
 _SIZES = {"cu_per_gpu": "cu_count", "num_xcd": "num_xcc", "max_sclk": "max_engine_clk_fcompute", "max_waves_per_cu": "max_waves_per_cu"}  # fmt: skip
 # metric -> where a record holds it: of the dispatch, else of its kernel's symbol
 _SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
@@ -118,7 +119,8 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
         _computed(table, metric, np.array([float(s.get(key, np.nan)) for s in of]), f"{key} of the kernel's symbol")
     _counters(table, export, run, records)
     _agent(table, export, run, infos[0]["agent_id"]["handle"])
-    agents = np.array([f"Agent {i['agent_id']['handle']}" for i in infos], dtype=object)
+    gpus = _gpus(run)
+    agents = np.array([_named(gpus, i["agent_id"]) for i in infos], dtype=object)
     keys = np.array([_correlation(r) for r in records], dtype=object)
     table.trace = kernel_trace.trace(start, end, shown, agents, keys, _recorded(run))
     if processes > 1:
@@ -136,6 +138,7 @@ def _recorded(run: Record) -> kernel_trace.Beside:
     import pandas as pd
 
     buffers: Record = run["buffer_records"]
+    gpus = _gpus(run)
     called: list[Record] = buffers.get("hip_api") or buffers.get("hsa_api") or []
     calls = kernel_trace.calls_of(
         np.array([int(c["start_timestamp"]) for c in called], dtype=np.int64),
@@ -148,8 +151,8 @@ def _recorded(run: Record) -> kernel_trace.Beside:
             "Start_Timestamp": str(int(c["start_timestamp"])),
             "End_Timestamp": str(int(c["end_timestamp"])),
             "Direction": _operation(run, c),
-            "Source_Agent_Id": f"Agent {c['src_agent_id']['handle']}",
-            "Destination_Agent_Id": f"Agent {c['dst_agent_id']['handle']}",
+            "Source_Agent_Id": _named(gpus, c["src_agent_id"]),
+            "Destination_Agent_Id": _named(gpus, c["dst_agent_id"]),
             "bytes": max(int(c.get("bytes") or 0), 0),
             "Correlation_Id": _correlation(c),
         }
@@ -158,6 +161,16 @@ def _recorded(run: Record) -> kernel_trace.Beside:
     ]
     copies = kernel_trace.copies_of(pd.DataFrame(copied)) if copied else None
     return kernel_trace.Beside(copies, calls, [_correlation(c) for c in called])
+
+
+def _gpus(run: Record) -> dict[int, int]:
+    """Handle of an agent -> its number among the GPUs, where the file says it."""
+    key = "logical_node_type_id"
+    return {a["id"]["handle"]: int(a[key]) for a in run.get("agents", []) if a.get("type") == GPU and key in a}
+
+
+def _named(gpus: dict[int, int], agent: Record) -> str:
+    return f"Agent {gpus.get(agent['handle'], agent['handle'])}"
 
 
 def _correlation(record: Record) -> str:
