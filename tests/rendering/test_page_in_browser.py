@@ -87,7 +87,8 @@ def test_the_page_works_and_asks_nobody(name: str, pages: Callable[[str], Path],
     shots = ROOT / "out" / "screenshots"
     shots.mkdir(parents=True, exist_ok=True)
     code, found = node("walk.mjs", pages(name), shots / name, browser)
-    assert code == 0 and found["failed"] == []
+    assert found["failed"] == []
+    assert code == 0
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,8 @@ def test_the_other_pages_work_alike(name: str, plain_pages: dict[str, Path], bro
     shots = ROOT / "out" / "screenshots"
     shots.mkdir(parents=True, exist_ok=True)
     code, found = node("plain.mjs", plain_pages[name], shots / name, browser)
-    assert code == 0 and found["failed"] == []
+    assert found["failed"] == []
+    assert code == 0
 
 
 def accessible(page: Path) -> None:
