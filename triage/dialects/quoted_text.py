@@ -1,6 +1,6 @@
 """What stands around an export that someone pasted: a page's prose, a shell's lines, marks of quotes and comments.
 
-Lines keep their numbers: what is no part of the export is blank, and marks at the beginning of lines are taken away.
+Lines keep their numbers: those outside the export are blank, and marks at the beginning of lines are taken away.
 """
 
 from __future__ import annotations

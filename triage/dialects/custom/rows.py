@@ -13,21 +13,51 @@ from triage.capture.arrays import Floats, Names
 from triage.capture.capture import KINDS, SEP, Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
-from triage.dialects.custom import tree_columns, vocabulary
+from triage.dialects.custom import tree_columns
 from triage.dialects.custom.say import by_name
 from triage.dialects.custom.vocabulary import CAMEL_RE
 from triage.dialects.tables import wide_table
 from triage.schema import ROW_NAME
 
-_ROLES = vocabulary.spellings("roles")
-_OUTER = vocabulary.spellings("outer")["pass"]  # beside names: the pass that they are of
-_KIND_OF = {word: kind for kind, words in vocabulary.spellings("kinds").items() for word in words}
-assert {*_KIND_OF.values()} <= set(KINDS)
-# words for what limits the occupancy; of two in one cell the first counts: `shared memory per group`
-_LIMITS = {f"limited_by.{what}": {*words} for what, words in vocabulary.spellings("limits").items()}
-_QUEUES = {
-    word: float(is_async) for is_async, words in enumerate(vocabulary.spellings("queues").values()) for word in words
+ROLES = {
+    "name": "name|marker|workload|event|kernel|pass|event name|kernel name|marker name|label|pass name|workload name|range|range name"
+    "|region|scope|shader|draw call|encoder|render pass|section|zone",
+    "path": "path|marker path|full name|hierarchy|full path|marker hierarchy|scope path|zone path|group",
+    "parent": "parent|parent name|parent marker|parent id|parent pass|belongs to|parent event|parent event id|parent row|parent index"
+    "|inside|part of|under",
+    "level": "level|lvl|depth|nesting|nesting level|indent|indentation|tree level",
+    "id": "id|event id|eid|index",
+    "kind": "kind|type|workload kind|workload type|pass kind|pass type",
+    "device": "device|gpu name|device name|gpu model|gpu type|graphics card|video card|accelerator|grafikkarte|gerät|carte graphique",
+    "queue": "queue|queue name|queue type",
+    "limiter": "occupancy limited by|limited by|occupancy limiter|occupancy limit reason|occupancy limiting factor|wave limiter|warp limiter",
+    "frame": "frame|frame number|frame index|frame id|frame no",
 }
+_ROLES = {role: headers.split("|") for role, headers in ROLES.items()}
+# beside names: the pass that they are of
+_OUTER = ("pass", "pass name", "render pass", "section", "zone", "stage", "category", "phase", "area", "subsystem")
+_KINDS = {
+    "fullscreen": "fullscreen|full screen|post|ps",
+    "compute": "compute|cs|dispatch|kernel",
+    "geometry": "geometry|gbuffer|shadow",
+    "draw": "draw",
+    "copy": "copy|transfer",
+    "raytracing": "raytracing|ray tracing|rt",
+    "marker": "marker|range",
+    "frame": "frame",
+    "cpu": "cpu",
+}
+_KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split("|")}
+assert _KINDS.keys() <= set(KINDS)
+# words for what limits the occupancy; of two in one cell the first counts: `shared memory per group`
+_LIMITS = {
+    "limited_by.registers": {"vgpr", "vgprs", "register", "registers", "reg", "regs", "gpr", "gprs", "sgpr", "sgprs"},
+    "limited_by.shared": {"lds", "shared", "smem", "tgsm", "groupshared", "slm"},
+    "limited_by.groups": {"group", "groups", "threadgroup", "workgroup", "block", "blocks", "cta", "ctas"},
+    "limited_by.warps": {"wave", "waves", "warp", "warps", "slots", "wavefront", "wavefronts"},
+    "limited_by.barriers": {"barrier", "barriers"},
+}
+_ASYNC, _GRAPHICS = {"async", "compute", "copy", "transfer"}, {"direct", "graphics", "universal"}
 # a row of such a name heads the rows of its frame
 _FRAME_RE = re.compile(r"(?:gpu |whole )?(?:frame|scene|total|capture|root)[ _#:]*\d*", re.IGNORECASE)
 _KERNEL_RE = re.compile(r"\bkernel(?:[ _]?name)?\Z", re.IGNORECASE)  # `Main kernel name`
@@ -244,7 +274,7 @@ def _limits(texts: Names) -> dict[str, Floats]:
 def _queues(texts: Names) -> dict[str, Floats]:
     """1 for a queue of compute or copies, 0 for the graphics queue, missing for unknown words."""
     words = {t: set(re.findall(r"[a-z]+", str(t).lower())) for t in set(texts)}
-    queue = {t: max((_QUEUES[x] for x in w if x in _QUEUES), default=np.nan) for t, w in words.items()}
+    queue = {t: 1.0 if _ASYNC & w else 0.0 if _GRAPHICS & w else np.nan for t, w in words.items()}
     return (
         {}
         if np.isnan(list(queue.values())).all()

@@ -198,15 +198,10 @@ def pairs(key: str) -> dict[str, str]:
     return cast("dict[str, str]", _data()[key])
 
 
-@cache
-def spellings(key: str) -> dict[str, list[str]]:
-    """A table of vocabulary.toml: what it is -> what people call it, one or more words each."""
-    return {meant: many.split("|") for meant, many in pairs(key).items()}
-
-
 def by_family() -> dict[str, dict[str, str]]:
     """Family of metrics of a GPU -> what words that mean one metric elsewhere mean beside it."""
-    return cast("dict[str, dict[str, str]]", _data()["in_tables_of"])
+    tables = cast("dict[str, dict[str, str]]", _data()["in_tables_of"])
+    return {family: meant for families, meant in tables.items() for family in families.split("|")}
 
 
 @cache
