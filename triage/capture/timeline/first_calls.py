@@ -25,12 +25,14 @@ def once_ns(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> int:
     kinds = [ops.name] if trace.operator is None else [ops.name, trace.operator]
     excess = np.zeros(len(ends), dtype=np.int64)
     for kind in kinds:
-        words, first = np.unique(kind[rows], return_index=True)
-        opens = np.isin(ends, rows[first[words >= 0]]) & (ops.kind[ends] == KERNEL) & (host >= MIN_ONCE_NS)
-        for i in np.flatnonzero(opens).tolist():  # a few: one gap per word at most
-            later = host[i + 1 :][kind[ends[i + 1 :]] == kind[ends[i]]]
+        words, first, launches = np.unique(kind[rows], return_index=True, return_counts=True)
+        opens = np.isin(ends, rows[first[(words >= 0) & (launches > 1)]])
+        order = np.argsort(kind[ends], kind="stable")  # gaps of one word beside each other
+        of_gaps = kind[ends[order]]
+        for i in np.flatnonzero(opens & (ops.kind[ends] == KERNEL) & (host >= MIN_ONCE_NS)).tolist():
+            like = order[slice(*np.searchsorted(of_gaps, [kind[ends[i]], kind[ends[i]] + 1]))]
+            later = host[like[like > i]]
             usual = float(np.median(later)) if len(later) else 0.0
-            again = (kind[rows] == kind[ends[i]]).sum() > 1
-            if again and host[i] >= MIN_TIMES * usual:
+            if host[i] >= MIN_TIMES * usual:
                 excess[i] = max(excess[i], int(host[i] - usual))
     return int(excess.sum())
