@@ -41,7 +41,7 @@ def seeds(*roots: Path) -> list[Seed]:
         for path in sorted(p for p in root.rglob("*") if p.is_file()):
             label = path.relative_to(root).as_posix()
             if (
-                path.suffix in (".md", ".py", ".json", ".cu", ".hip", ".txt.license")
+                path.suffix in (".md", ".py", ".pyc", ".json", ".cu", ".hip", ".txt.license")
                 or "MANIFEST" in path.name
                 or path.name.startswith(("ORIGIN", "MANIFEST", "README"))
                 or path.stat().st_size > 4 << 20

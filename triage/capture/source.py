@@ -50,6 +50,7 @@ class Source:
         self.aside = self._all_aside.get(path, frozenset())
         self._mended: bytes | None = None
         self.written: bytes | None = None  # see rewrite
+        self.around = 0  # lines of a text beside the table that is read of it
         self._mixed = False  # see _mixed: every carriage return is a line end, no line begins with a byte-order mark
         self._marks = [(1, 0)]  # (number of a line, offset of its first byte) where blocks began
         self.delimiter = ","

@@ -62,6 +62,7 @@ def _within(source: Source) -> list[tuple[Match, Dialect]]:
     if not found:
         return []
     matches, part = max(found, key=lambda f: max(m.score for m, _ in f[0]))  # of equals the longest, which comes first
+    source.around = sum(bool(line.strip()) for line in source.head_lines) - sum(map(bool, part.head_lines))
     source.rewrite(part.written)
     which = "the longest table" if len(found) > 1 else "a table"
     return [(Match(m.score, f"{m.why}, {which} in a text"), d) for m, d in matches]

@@ -18,6 +18,7 @@ from triage.capture.source import Source
 from triage.devices import Device
 from triage.ground import kernel_names
 from triage.ground.errors import BadCapture, CaptureError, TriageError
+from triage.ground.phrasing import plural
 from triage.ground.units import show
 from triage.reading import (
     bad_rows,
@@ -76,6 +77,9 @@ def read(
     if options.events and not dialects.has_events(module):
         text = f"--events {options.events} was not read: exports of this kind ({module.NAME}) have no event list of their own"
         table.quality.insert(0, Quality("events", text))
+    if source.around:
+        text = f"a table within a text was read; {plural(source.around, 'line')} around it left out"
+        table.quality.append(Quality("tables-left-out", text))
     table.quality += bad_rows.ends(table.files)
     table.quality += identities.check(
         table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.NEED_PEAK) else None
