@@ -65,7 +65,7 @@ def test_of_very_many_pairs_all_are_counted_and_the_worst_are_listed(sides: tupl
     assert few["totals"]["pairs"] == 200
     assert len(few["regressions"]) == few["totals"]["regressed"] > LISTED
     needs = sorted(p["needs"] for p in full["pairs"] if p["needs"])
-    assert few["totals"]["needs"] == needs[len(needs) // 2]
+    assert few["totals"]["needs"] == (needs[len(needs) // 2] if needs else None)
     # what is listed is listed in the same order and says the same
     entries = {key(p): p for p in full["pairs"]}
     assert all(p == entries[key(p)] for p in few["pairs"])

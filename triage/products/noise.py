@@ -32,7 +32,7 @@ CHANCE = 0.05  # family-wise error of a whole comparison
 MAX_EXTRA_RUNS = 99  # further runs; more than these are not proposed
 TRIM = 0.2
 _OUTLYING = 6.0  # robust standard deviations; calibrated, like the next, to 1 % false remarks on normal noise
-MIN_RUNS_OF_MODES = 8  # heuristic: of fewer, two and two near each other are chance
+MIN_RUNS_OF_MODES = 8  # heuristic: of fewer, two and two within what single runs may differ by are chance
 _GAP = 7.0  # widths of a gap between two groups of runs, in standard deviations inside them
 _MIN_OUTLIER_GAP = 0.01  # nor is anything an outlier or a mode of its own that lies closer than this share of the time
 
@@ -286,7 +286,7 @@ def remarks(times: Sequence[float]) -> tuple[list[float], list[tuple[float, int]
     values = np.log(np.sort(np.asarray(times, dtype=float)))
     if len(values) < 4:
         return [], []
-    if len(values) >= MIN_RUNS_OF_MODES and (modes := _modes(values)):
+    if modes := _modes(values):
         return [], [(float(np.exp(np.median(m))), len(m)) for m in modes]
     middle = float(np.median(values))
     scale = 1.4826 * float(np.median(np.abs(values - middle)))
@@ -303,6 +303,7 @@ def _modes(values: Floats) -> list[Floats]:
     inside = math.sqrt(
         (float(np.square(low - low.mean()).sum()) + float(np.square(high - high.mean()).sum())) / (len(values) - 2)
     )
-    if gaps[cut - 2] <= max(_GAP * inside * (1 + 4 / len(values)), math.log1p(_MIN_OUTLIER_GAP)):
+    least = _MIN_OUTLIER_GAP if len(values) >= MIN_RUNS_OF_MODES else UNREPEATED * FLOOR
+    if gaps[cut - 2] <= max(_GAP * inside * (1 + 4 / len(values)), math.log1p(least)):
         return []
     return [low, high]

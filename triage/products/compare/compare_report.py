@@ -204,8 +204,10 @@ def _further(pairs: Sequence[Paired]) -> list[str]:
     """What the text leaves to the page."""
     if not pairs:
         return []
-    adds = added(sum(adds(p) for p in pairs))
-    return [f"{plural(len(pairs), 'further pair')} changed, each adds less, together {adds}: --full, or -o FILE.html."]
+    together = added(sum(adds(p) for p in pairs))
+    return [
+        f"{plural(len(pairs), 'further pair')} changed, each adds less, together {together}: --full, or -o FILE.html."
+    ]
 
 
 def _unlisted(doc: Comparison) -> list[str]:
@@ -241,7 +243,9 @@ def _undecided(doc: Comparison) -> list[str]:
     if limit is None or not above:
         return []
     of = f"{len(above)} of {plural(len(doc['pairs']), noun(doc))}"
-    return [f"{percent(limit)} cannot be decided in {of}: noise or the digits of the times hide up to {percent(max(above))}."]
+    return [
+        f"{percent(limit)} cannot be decided in {of}: noise or the digits of the times hide up to {percent(max(above))}."
+    ]
 
 
 def failed(doc: Comparison) -> str:
