@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -133,12 +132,8 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
     scale = f"{HEADS.time} \u00b1{reach * 100:.0f} %"
     return {
         "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
-        "draw": {"look": charts.look, "pair": charts.pair, "change": charts.change},
-        "most_ns": most,
+        "look_of": charts.look,
         "band": _band(doc),
-        "band_of": partial(_band, doc),
-        "reach": reach,
-        "scale": scale,
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
         "look": "unclear" if once(doc) else charts.look(verdict(doc)),
         "per": rate and f"per {rate['unit']}",
