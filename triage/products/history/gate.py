@@ -128,6 +128,10 @@ def judge(
         "failed": [],
     }
     doc["failed"] = _failed(doc)
+    kept = [m["by"] for m in slower if m["failing"]]
+    if kept and not any(is_own(m, doc) for m in slower):
+        last = max(kept, key=lambda b: b["at"])["revision"][:12]
+        doc["notes"].append(f"kept on purpose? --baseline {last} accepts all changes up to that build")
     return doc
 
 
@@ -151,7 +155,7 @@ def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) 
         mine = [s for s in steps if s.marker == m]
         ends = [0, *(s.at for s in mine), last]
         levels = [trend.middle(m, *pair) for pair in pairwise(ends)]
-        gone = _undone(np.log(levels), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
+        gone = undone(np.log(levels), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
         kept = [
             i
             for i, s in enumerate(mine)
@@ -170,7 +174,7 @@ def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) 
     return sorted(out[0], key=_weight), sorted(out[1], key=_weight), span
 
 
-def _undone(level: Floats, close: float) -> set[int]:
+def undone(level: Floats, close: float = math.log1p(FLOOR)) -> set[int]:
     """Slow-downs that a later step took back, with that step, and gains that one did. level: logarithms, step i from i to i + 1."""
     out: set[int] = set()
     i, count = 0, len(level) - 1

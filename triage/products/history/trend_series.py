@@ -89,16 +89,15 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
 
 
 def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
-    """The markers that add most to a change of the frame, in its direction; start: of the level before it."""
+    """The markers that add most to a change of the frame, either way; start: of the level before it."""
     # a marker that this build brought or dropped counts with all its time, one of another build not at all
-    sign = float(np.sign(s.change))
-    adds = sign * trend.adds((start, s.at), (s.at, s.until), s.at)
-    order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
-    least = max(MIN_PART * adds[-1], 0.0)
+    adds = trend.adds((start, s.at), (s.at, s.until), s.at)
+    order = np.argsort(-np.abs(adds[:-1]), kind="stable")[:PARTS].tolist()
+    least = MIN_PART * abs(adds[-1])
     return [
-        {"marker": trend.markers[m].split(SEP), "adds_ns": round(sign * float(adds[m]), 1)}
+        {"marker": trend.markers[m].split(SEP), "adds_ns": round(float(adds[m]), 1)}
         for m in order
-        if adds[m] > least
+        if abs(adds[m]) > least
     ]
 
 
