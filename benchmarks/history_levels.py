@@ -65,7 +65,7 @@ def figures(random: np.random.Generator, rounds: int, spread: float, kept: float
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=50, metavar="N", help="histories of each kind and length")
+    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="histories of each kind and length")
     rounds = parser.parse_args().rounds
     random, alarms, total = np.random.default_rng(1), 0, 0
     print("spread  kept   failed without a change   step of 6 found   never missed (deviations)")
