@@ -22,6 +22,9 @@ OCCUPANCY = frozenset(
     "sm.active_warps sm.occupancy sm.occupancy_elapsed sm.warps_cs sm.warps_ps sm.warps_vtg occupancy.compute "
     "occupancy.fragment occupancy.vertex eu.occupancy warp.active_per_scheduler".split()
 )
+ISSUE = frozenset(
+    "sm.issue_per_active sm.issue_per_elapsed sm.throughput_active sm.ipc_active sm.ipc_elapsed sm.busy sm.inst_per_elapsed".split()
+)
 
 
 class Move(Struct, frozen=True):
@@ -84,6 +87,15 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
     )
 
 
+def _issue(m: Move) -> tuple[str, Sense]:
+    # a rate per cycle: beside another clock or other idle SMs it says nothing of the number of instructions
+    if m.up:
+        return {FASTER: ("fewer idle issue slots", "good"), SLOWER: ("higher, yet slower", "")}.get(
+            m.verdict, ("higher", "")
+        )
+    return {FASTER: ("lower, yet faster", ""), SLOWER: ("more idle issue slots", "bad")}.get(m.verdict, ("lower", ""))
+
+
 def _throughput(m: Move) -> tuple[str, Sense]:
     if m.verdict == FASTER:
         return ("closer to its peak", "good") if m.up else ("less work for this unit", "good")
@@ -142,6 +154,7 @@ def _ends(*tails: str) -> Callable[[str], bool]:
 _READINGS: tuple[tuple[Callable[[str], bool], Callable[[Move], tuple[str, Sense]]], ...] = (
     (_is(TIME), _time),
     (_is(*OCCUPANCY), _occupancy),
+    (_is(*ISSUE), _issue),
     (_ends(".hit_rate"), _hit_rate),
     (_ends("throughput"), _throughput),
     (lambda metric: metric.startswith(("stall.", "stall_cycles.")), _stall),

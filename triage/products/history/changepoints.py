@@ -32,7 +32,7 @@ KNOWN = (
     6  # steps between the builds before it from which their spread is estimated; below it a build is judged by its runs
 )
 _TIMES = 4.0 ** np.arange(7)  # variances that are tried, in those that the runs explain
-_LEAST = 1e-10  # least variance
+_MIN_VARIANCE = 1e-10  # least variance
 _PRICE = 9.0  # of a level of its own: a change of three standard deviations, as a square
 _ONCE = 1.5  # prices of a level that one build has alone; both measured by benchmarks/history_levels.py
 NOISIEST = (
@@ -138,7 +138,7 @@ def levels(times: Floats, of: Indices, builds: int, moved: Masks | None = None) 
         surely = 1 + 2 * np.sqrt(2 / np.maximum(free, 1))
         quiet = np.where(repeated, within, 0.0) + extra <= NOISIEST**2 * surely
         assumed = np.where(quiet & ~wild & (n > 0), NOISIEST**2 / np.where(extra > 0, 1.0, n), np.inf)
-    variance = np.where(free >= 1, np.maximum(variance, _LEAST), assumed)
+    variance = np.where(free >= 1, np.maximum(variance, _MIN_VARIANCE), assumed)
     return Levels(mean, np.where(n > 0, variance, np.inf), np.where(free >= 1, free, 0.0), assumed, spread)
 
 
@@ -200,7 +200,7 @@ def _between(mean: Floats, expected: Floats, moved: Masks) -> tuple[Floats, Floa
     count, total, squared = (_from_zero(y) for y in (there.astype(np.float64), x, np.square(x)))
     few = np.maximum(count[-1], 1)
     quietest = np.where(expected > 0, expected, np.square(_median(np.abs(np.diff(mean, axis=0))) / _PAIR) / 2)
-    tried = np.maximum(np.nan_to_num(quietest), _LEAST) * _TIMES[:, None]
+    tried = np.maximum(np.nan_to_num(quietest), _MIN_VARIANCE) * _TIMES[:, None]
     best, apart, cuts, placed = np.zeros((4, builds + 1, len(_TIMES), markers))
     for end in range(1, builds + 1):
         n = count[end] - count[:end]
