@@ -88,7 +88,7 @@ class _One:
         close = near_misses(self.o, self.i, self.origins)[:MAX_NEAR]
         listed = {self.rules[n.rule].id for n in close}
         away = dict.fromkeys(
-            (rule, why) for rule, w, why in Reasons(self.o).ruled_out() if w == self.w and rule not in listed
+            (r.rule, r.why) for r in Reasons(self.o).ruled_out() if r.row == self.w and r.rule not in listed
         )
         return "\n".join(
             [

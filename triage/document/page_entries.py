@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
+from msgspec import Struct
+
 from triage.document.entries import CiteEntry
 
 STATES = ("limits", "passes", "not measured", "noted")  # of a step: what its number says about the workload
@@ -113,3 +115,21 @@ class WeighedEntry(TypedDict):
     open: list[OpenEntry]
     alike: list[LikeEntry]
     lacking: list[str]
+
+
+class RuledOut(Struct, frozen=True, order=True):
+    """A cause that does not hold on one workload (its row among those of its capture).
+
+    covered: another finding explains its numbers; else a number excludes it.
+    """
+
+    rule: str
+    row: int
+    title: str
+    reason: str
+    covered: bool = False
+
+    @property
+    def why(self) -> str:
+        """Its title and the reason, as reports print them."""
+        return f"{self.title}: {self.reason}"

@@ -268,11 +268,11 @@ class _Workload:
         if near:
             yield f"near misses: {_reasons(list(near.items())[::-1][:4])}"
         out: dict[str, str] = {}
-        for r in self.b.ruled_out:
-            cause = self.b.cause_of.get(r["rule"], "")
+        for workload, r in self.b.excluded:
+            cause = self.b.cause_of.get(r.rule, "")
             # findings covered by another one are listed above
-            if r["workload"] == self.w["id"] and ": covered by " not in r["why"] and cause not in here | {*near, ""}:
-                out.setdefault(cause, r["why"].partition(": ")[2])
+            if workload == self.w["id"] and not r.covered and cause not in here | {*near, ""}:
+                out.setdefault(cause, r.reason)
         alike = [x["cause"] for x in self.weighed["alike"]]
         if out:
             yield f"ruled out: {_reasons(sorted(out.items(), key=lambda x: x[0] not in alike)[:6])}"
