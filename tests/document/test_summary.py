@@ -13,6 +13,7 @@ from triage.document.summary import summarise
 from triage.document.timeline_summary import only_device, over_devices
 from triage.findings.text_fields import verdict_text
 from triage.ground import phrasing
+from triage.ground.collect_command import Command
 from triage.ground.limiters import CLASSES, level
 
 
@@ -55,14 +56,13 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
 
 def test_commands_of_a_tool_with_passes_are_that_of_the_whole_frame() -> None:
     doc = document([("A", "w1", 1)])
-    doc["frame"]["collect_all"] = whole = (
-        "printf '%s\\n' 'pmc: A' 'pmc: B' > counters.txt; rocprofv3 -i counters.txt -- ./app"
-    )
+    run = "printf '%s\\n' 'pmc: A' 'pmc: B' > counters.txt; rocprofv3 -i counters.txt -- ./app"
+    doc["frame"]["collect_all"] = whole = Command(run, "rocprofv3")
     doc["blind_spots"] = [
         {"missing": [m], "rules": [m], "workloads": ["w1"], "count": 1, "collect": collect}
         for m, collect in (
-            ("a", "rocprofv3 --pmc A -- ./app"),
-            ("b", "rocprofv3 --pmc B -- ./app"),
+            ("a", Command("rocprofv3 --pmc A -- ./app", "rocprofv3")),
+            ("b", Command("rocprofv3 --pmc B -- ./app", "rocprofv3")),
             ("c", "compile with -g"),
         )
     ]

@@ -94,7 +94,7 @@ class _Page:
 
         Instructions for a program with windows are sentences, and wrapped.
         """
-        if next_captures.COMMAND_RE.match(text):
+        if next_captures.runs(text):
             self.console.print(Text(clean(text), "cyan"), soft_wrap=True)
         else:
             self.say(clean(text), "cyan", 4)
