@@ -118,7 +118,7 @@ class _One:
         leader = int(leaders.cause[self.w])
         out = [
             wrap(f"w{self.w + 1} {name}{time}"),
-            wrap(verdict_text(int(self.o.limiter[self.i]), "", measured=bool(self.o.units_measured[self.i])), "  "),
+            wrap(verdict_text(int(self.o.limiter[self.i]), measured=bool(self.o.units_measured[self.i])), "  "),
         ]
         if leader >= 0:
             title = self.title(names[leader])

@@ -22,12 +22,13 @@ class ThresholdEntry(TypedDict):
 
 
 class RuleEntry(TypedDict):
-    """A rule that fired or is ruled out, as its page in a report shows it."""
+    """A rule that fired or is ruled out, as its page in a report shows it. gain: how its saving is modelled."""
 
     id: str
     name: str
     title: str
     summary: str
+    gain: str
     thresholds: list[ThresholdEntry]
     cites: list[CiteEntry]
 

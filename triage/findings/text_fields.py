@@ -118,18 +118,17 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
     return source.detail if isinstance(source, Derived) else ""
 
 
-def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
-    """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none).
+def verdict_text(limiter: int, best: str = "", cause: str = "", *, measured: bool = True) -> str:
+    """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none), and its cause's id.
 
     limiter: a position in CLASSES. measured: False where waits alone make it latency-bound, and no unit was measured:
     nothing is claimed of units then.
     """
     words = limiter_words(CLASSES[limiter])
     phrase = words.limited if words.id == "latency" and not measured else words.phrase
-    if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
+    if not best:
         return f"{upper_first(phrase)}."
-    named, titled = (text.partition(" (")[0].casefold() for text in (phrase, best))
-    if named == titled:  # the title is the narrower of two alike
+    if cause in words.namesakes:  # the title is the narrower of two alike
         return f"{upper_first(best)}."
     return f"{upper_first(phrase)}; {best}."
 

@@ -284,7 +284,7 @@ class Details:
             self.p.t(f["message"]),
             [rounded(g["fraction"]), rounded(g["low"]), rounded(g["bound"]), rounded(g["share"], 4)] if g else 0,
             [[self.p.condition(e), cells.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
-            self.p.tail(f),
+            self.p.tail(f, self.b.rules[f["rule"]]["gain"] if g else ""),
             *([[self.p.t(code_places.in_full(x)) for x in f["locations"]]] if f["locations"] else []),
         ]
 
