@@ -18,7 +18,6 @@ from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.chosen_advice import can_express
 from triage.findings.evidence import at, holding_checks, stated_checks, stated_metrics
 from triage.findings.finding_types import Finding, Origin
 from triage.findings.identity import fingerprint, identity
@@ -175,7 +174,8 @@ class _Maker:
             "locations": places,
             "fingerprint": fingerprint(rule, identity(part.capture, workload)),
         }
-        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload))
+        looks = {text for a, text in advice if a.look}
+        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload), looks)
 
     def _advice(self, rule: Rule, lookup: Lookup, i: int, here: Mapping[str, str]) -> list[tuple[Advice, str]]:
         """The advice that holds here, with its sentence; none with a number that was not measured."""
@@ -184,8 +184,7 @@ class _Maker:
             for a in rule.advice
             if suits(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
-        language = here.get("api", "") if here.get("work") != "graphics" else ""
-        return [(a, text) for a, text in out if NOT_MEASURED not in text and can_express(language, text)]
+        return [(a, text) for a, text in out if NOT_MEASURED not in text]
 
     def _row(self, entry: FindingEntry, workload: int) -> finding_rows.Row:
         """The finding under finding_rows.COLUMNS."""

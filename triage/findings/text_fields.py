@@ -15,7 +15,7 @@ from triage.derive.sm_activity import losses
 from triage.derive.speed_of_light import clusters
 from triage.findings import occupancy_text
 from triage.ground.columns import is_column
-from triage.ground.limiters import CLASSES, limiter_words
+from triage.ground.limiters import CLASSES, NAMESAKES, limiter_words
 from triage.ground.phrasing import FIELD, upper_first
 from triage.ground.terminology import localize
 from triage.ground.units import show
@@ -128,7 +128,7 @@ def verdict_text(limiter: int, best: str = "", cause: str = "", *, measured: boo
     phrase = words.limited if words.id == "latency" and not measured else words.phrase
     if not best:
         return f"{upper_first(phrase)}."
-    if cause in words.namesakes:  # the title is the narrower of two alike
+    if cause in NAMESAKES.get(words.id, ()):  # the title is the narrower of two alike
         return f"{upper_first(best)}."
     return f"{upper_first(phrase)}; {best}."
 

@@ -19,7 +19,7 @@ _HIGH, _LOW = whole_percent(HIGH), whole_percent(LOW)
 
 class Limiter(Struct, frozen=True):
     """One limiter class. name: in legends; brief: in narrow tables; phrase: begins a verdict; limited: ends `25 % ...`;
-    meaning: when a workload belongs to it. namesakes: causes whose titles say the same of it, and more.
+    meaning: when a workload belongs to it.
     """
 
     id: str
@@ -28,7 +28,6 @@ class Limiter(Struct, frozen=True):
     phrase: str
     limited: str
     meaning: str
-    namesakes: tuple[str, ...] = ()
 
 
 LIMITERS = (
@@ -54,7 +53,7 @@ LIMITERS = (
     ),
     Limiter(
         "small-grid", "small grid", "small grid", "grid too small to fill the GPU", "in grids too small to fill the GPU",
-        "the grid has less than one wave of groups: too small to fill the GPU", ("small-grid",),
+        "the grid has less than one wave of groups: too small to fill the GPU",
     ),
     Limiter(
         "front-end", "front end", "front end", "front-end-bound (index, vertex, culling, raster)", "front-end-bound",
@@ -62,15 +61,17 @@ LIMITERS = (
     ),
     Limiter(
         "rop", "ROP", "ROP", "ROP-bound (colour/depth output)", "ROP-bound",
-        "colour or depth output is the top unit", ("crop-bound", "zrop-bound"),
+        "colour or depth output is the top unit",
     ),
     Limiter(
         "cpu", "CPU", "CPU", "CPU-bound: GPU idle", "CPU-bound",
-        "GPU idle, waiting for commands", ("cpu-bound",),
+        "GPU idle, waiting for commands",
     ),
 )  # fmt: skip
 BY_ID = {x.id: x for x in LIMITERS}
 CLASSES = tuple(BY_ID)
+# causes whose titles say the same as their class, and more
+NAMESAKES = {"small-grid": ("small-grid",), "rop": ("crop-bound", "zrop-bound"), "cpu": ("cpu-bound",)}
 # a phone's counters put its texture and load/store units on the side of memory
 _OF_TILERS = Limiter(
     "memory", "texture, load/store, memory", "tex/LS/mem", "limited by texture, load/store or memory", "limited by texture, load/store or memory",
@@ -87,7 +88,7 @@ def limiter_words(name: str) -> Limiter:
 def _spoken(_: Voice) -> dict[str, Limiter]:
     """Every class in the words of the current voice, by id."""
     own = BY_ID | ({"memory": _OF_TILERS} if is_tiler() else {})
-    return {name: Limiter(x.id, *map(localize, astuple(x)[1:-1]), x.namesakes) for name, x in own.items()}
+    return {name: Limiter(x.id, *map(localize, astuple(x)[1:])) for name, x in own.items()}
 
 
 # id -> what the top unit's % of peak calls for, in the order of the codes

@@ -6,11 +6,10 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from triage.document.entries import VERDICT_CLASSES, UnitEntry
+from triage.document.entries import VERDICT_CLASSES, ItemEntry, UnitEntry
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, IDLE_TO_FIX, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
-from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import percent, plural
@@ -27,15 +26,9 @@ def verdict(name: str) -> str:
     return str(idle.get(name) or words[VERDICT_CLASSES.index(name)])
 
 
-# how advice begins that changes nothing, but finds out more
-_MEASUREMENTS = ("Record the thread", "Record the calls", "Record a timeline", "Mark the thread", "Profile ", "Time the ", "Measure ", "Compare ", "Find ", "Look ", "Count ", "Check ")  # fmt: skip
-
-
-def advised(c: TodoItem) -> str:
+def advised(c: ItemEntry) -> str:
     """Label of an item's first advice: `Fix`; `Try` for a suspect; `Investigate` where it finds out more."""
-    if c["action"].startswith(_MEASUREMENTS):
-        return str(HEADS.investigate)
-    return str(HEADS.attempt if c["verdict_class"] == "suspect" else HEADS.fix)
+    return str({"fix": HEADS.fix, "try": HEADS.attempt, "investigate": HEADS.investigate}[c["action_kind"]])
 
 
 def root_cause(m: MarkerRow) -> str:

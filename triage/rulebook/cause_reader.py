@@ -173,13 +173,15 @@ class _Reader:
     def to_do(self, item: Any) -> Advice:
         if isinstance(item, str):
             return Advice(self.stated("advice", item))
-        if not isinstance(item, dict) or not item.get("do"):
-            raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
+        if not isinstance(item, dict) or not (text := item.get("do") or item.get("look")):
+            raise self.fail(
+                "advice", f"advice is text, or a mapping with `do` or `look` (and {', '.join(applies.KEYS)})"
+            )
         try:
-            where = applies.read({k: v for k, v in item.items() if k != "do"})
+            where = applies.read({k: v for k, v in item.items() if k not in ("do", "look")})
         except ValueError as e:
             raise self.fail("advice", f"advice: {e}") from None
-        return Advice(self.stated("advice", str(item["do"])), where=where)
+        return Advice(self.stated("advice", str(text)), where=where, look="look" in item)
 
     def cites(self) -> tuple[Cite, ...]:
         if cites := cites_of(self.d, self.fail):
