@@ -23,7 +23,7 @@ from triage.findings.finding_types import Finding, Origin
 from triage.findings.identity import fingerprint, identity
 from triage.findings.locations import locations
 from triage.findings.origins import Origins
-from triage.findings.text_fields import NOT_MEASURED, sentence
+from triage.findings.text_fields import filled, sentence
 from triage.findings.wait_evidence import evidence
 from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of
@@ -180,11 +180,11 @@ class _Maker:
     def _advice(self, rule: Rule, lookup: Lookup, i: int, here: Mapping[str, str]) -> list[tuple[Advice, str]]:
         """The advice that holds here, with its sentence; none with a number that was not measured."""
         out = [
-            (a, sentence(a.text, rule, lookup, i))
+            (a, *filled(a.text, rule, lookup, i))
             for a in rule.advice
             if suits(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
         ]
-        return [(a, text) for a, text in out if NOT_MEASURED not in text]
+        return [(a, text) for a, text, measured in out if measured]
 
     def _row(self, entry: FindingEntry, workload: int) -> finding_rows.Row:
         """The finding under finding_rows.COLUMNS."""

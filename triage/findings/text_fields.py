@@ -58,14 +58,14 @@ def _kind(view: View, i: int) -> str:
     return str(view.capture.kinds[_row(view, i)]) or "unknown"
 
 
-def _loader_function(view: View, i: int) -> str:
+def _loader_function(view: View, i: int) -> str | None:
     known = view.capture.timeline
-    return known.loading_in[0] if known is not None and known.loading_in else NOT_MEASURED
+    return known.loading_in[0] if known is not None and known.loading_in else None
 
 
-# What each text field becomes at position i of a view; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
+# What each text field becomes at position i of a view, None where it is not known; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
 # {detail} is not among them: it belongs to a rule's first need, see `sentence`.
-FIELDS: dict[str, Callable[[View, int], str]] = {
+FIELDS: dict[str, Callable[[View, int], str | None]] = {
     "workload": _workload,
     "kind": _kind,
     "top_unit": _top_unit,
@@ -79,14 +79,24 @@ QUOTED = ("workload", "loader_function")  # names from the capture
 
 
 def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
-    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing.
+    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing."""
+    return filled(template, rule, lookup, i)[0]
 
-    A clause in double square brackets goes with its field.
-    """
+
+def filled(template: str, rule: Rule, lookup: Lookup, i: int) -> tuple[str, bool]:
+    """The same, and whether all its numbers were measured. A clause in double square brackets goes with its field."""
+    missing: list[str] = []
 
     def clause(m: re.Match[str]) -> str:
-        whole = FIELD.sub(fill, m[1])
-        return "" if NOT_MEASURED in whole else whole
+        known, whole = len(missing), FIELD.sub(fill, m[1])
+        if len(missing) == known:
+            return whole
+        del missing[known:]
+        return ""
+
+    def unknown(name: str) -> str:
+        missing.append(name)
+        return NOT_MEASURED
 
     def fill(m: re.Match[str]) -> str:
         name, spec = m[1], m[2]
@@ -95,12 +105,11 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         # lets first, as in a condition: a word of FIELDS never hides a rule's own number
         if not (name in rule.let or schema.known(name)):
             word = FIELDS[name](lookup.view, i)
-            return word if name in QUOTED else localize(word)
+            return unknown(name) if word is None else word if name in QUOTED else localize(word)
         values = lookup(name)
         value = float(values[i]) if is_column(values) else float(values)
-        # an advice that would say this is dropped, a finding says it
         if value != value:
-            return NOT_MEASURED
+            return unknown(name)
         if spec:
             return format(value, spec).replace("%", " %")
         return show(value, schema.get(name).unit if schema.known(name) else "count")
@@ -109,7 +118,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
     text = localize(template)
     if "[[" in text:
         text = _CLAUSE.sub(clause, text)
-    return FIELD.sub(fill, text) if "{" in text else text  # most advice has none
+    text = FIELD.sub(fill, text) if "{" in text else text  # most advice has none
+    return text, not missing
 
 
 def _detail(rule: Rule, lookup: Lookup) -> str:

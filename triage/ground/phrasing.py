@@ -22,6 +22,12 @@ def over(count: int, word: str) -> str:
     return f" over {plural(count, word)}" if count > 1 else ""
 
 
+def over_rows(additive: bool, count: object = "its") -> str:
+    """`sum over 3 rows`, `mean over its rows, weighted by GPU time`: how the number of a repeated workload is made."""
+    # counters of repeats add up; rates weighted by time give the rate of all of them together
+    return f"sum over {count} rows" if additive else f"mean over {count} rows, weighted by GPU time"
+
+
 def with_copies(count: int, copies: int, item: str) -> str:
     """`5 kernels, 2 copies and fills`: what of a count are copies is not called a kernel."""
     work = plural(count - copies, item)

@@ -6,7 +6,6 @@ No layout, no advice, ids instead of titles. What is computed begins with `~`; t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from triage import schema
@@ -23,7 +22,7 @@ from triage.document.entries import (
 from triage.document.headline import counted
 from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.document.time_shares import time_by_verdict
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import over_rows, percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases, timeline_phrases, verdict_phrases
 from triage.rendering.brief_timeline import operators, timeline
@@ -241,7 +240,7 @@ class _Workload:
         """The name, with `~` where it has a formula, which is kept."""
         if not formula:
             return name
-        text = short(clean(re.sub(r"over \d+ rows", "over its rows", formula)), MAX_FORMULA)
+        text = short(clean(formula), MAX_FORMULA)
         names = self.formulas.setdefault(text, [])
         if name not in names:
             names.append(name)
@@ -255,7 +254,7 @@ class _Workload:
         """One comparison."""
         known = schema.known(e["metric"])
         name = clean(e["metric"] if known else phrases.label(e["metric"]))
-        text = self.mark(name, str(e["source"].get("formula", "")))
+        text = self.mark(name, _formula(e))
         if e["op"] == "is":
             stated = phrases.number(e["value"], e["unit"])
             return f"{text} {stated}" if e["threshold"] is None else f"{text}: {'yes' if e['value'] else 'no'}"
@@ -290,6 +289,15 @@ class _Workload:
             yield "looks alike: " + "; ".join(f"{x['cause']} ({clean(x['how'])})" for x in alike[:3])
 
 
+def _formula(e: EvidenceEntry) -> str:
+    """How a compared value was computed; of repeats without their number, so that those of all workloads are one."""
+    source = e["source"]
+    if "formula" not in source:
+        return ""
+    repeats = source["inputs"] and all(i["metric"] == e["metric"] for i in source["inputs"])
+    return over_rows(schema.known(e["metric"]) and schema.get(e["metric"]).additive) if repeats else source["formula"]
+
+
 def _saving(gain: GainEntry | None) -> str:
     """`saves ~41 % of its time (20 to 66 %)`."""
     if not gain:
@@ -299,7 +307,7 @@ def _saving(gain: GainEntry | None) -> str:
     doubt = ", may save nothing" if low < 0.005 else ""
     if gain["fraction"] < 0.005:
         return f"saving ~0, at most {percent(bound)}"
-    return f"saves ~{percent(gain['fraction'])} of {of} ({percent(low).removesuffix(' %')} to {percent(bound)}{doubt})"
+    return f"saves ~{percent(gain['fraction'])} of {of} ({percent(low)} to {percent(bound)}{doubt})"
 
 
 def _opinion(o: OpinionEntry) -> str:

@@ -125,7 +125,7 @@ def _per_request(p: ProducerEntry) -> str:
     figures = [f for f in p["figures"] if f] or ([p["per_request"]] if p["per_request"] else [])
     parts = []
     if figures and p["unit"]:
-        texts = [f"{f:.1f}".removesuffix(".0") for f in figures]
+        texts = [f"{round(f, 1):g}" for f in figures]
         text = " and ".join(texts) if len(texts) <= _MAX_FIGURES else f"{texts[0]} to {texts[-1]}"
         parts.append(f"{text} {p['unit'].removesuffix('s') if text == '1' else p['unit']}")
     if p["operations"] and p["operations"] > 1:
