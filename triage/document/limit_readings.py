@@ -6,7 +6,7 @@ from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
-from triage.document.entries import Result, WorkloadEntry
+from triage.document.entries import FindingEntry, Result, WorkloadEntry
 from triage.ground.phrasing import percent
 from triage.ground.terminology import localize
 from triage.ground.units import show
@@ -14,6 +14,7 @@ from triage.ground.units import show
 WHOLE = 1.05  # times its longest range that a pass takes at most, for its bytes to be those of the range
 MIN_SHARE = 0.1  # heuristic: of the time; a shorter one is not what the frame waits for
 MAX_READINGS = 2
+SAME_PCT = 0.05  # percentages that print alike
 
 
 class LimitReading(TypedDict):
@@ -42,8 +43,8 @@ def limit_readings(doc: Result, item: str) -> list[LimitReading]:
 def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
     found = [f for f in doc["findings"] if f["workload"] == w["id"]]
     best = max(found, key=lambda f: (f["gain"] and f["gain"]["saved_ns"]) or 0.0, default=None)
-    message = best["message"] if best else ""
-    tops = [] if any(f"{localize(u['unit'])} at " in message for u in w["sol"][:1]) else w["sol"][:2]
+    message, top = best["message"] if best else "", w["sol"][0]["pct"] if w["sol"] else None
+    tops = [] if best and top is not None and _states(best, top) else w["sol"][:2]
     units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops if u["pct"])
     facts = ". ".join(text for text in ("; ".join(text for text in (units, _traffic(doc, w)) if text), message) if text)
     ns = w["self_ns"] or 0.0
@@ -56,6 +57,11 @@ def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
         "text": f"{show(ns, 'ns')} ({percent(ns / total)}): {facts}" if facts else "",
         "advice": best["advice"][:2] if best else [],
     }
+
+
+def _states(f: FindingEntry, pct: float) -> bool:
+    """True if a number of the finding's sentence is the given percentage."""
+    return any("stated" in e and e["value"] is not None and abs(e["value"] - pct) < SAME_PCT for e in f["evidence"])
 
 
 def _traffic(doc: Result, w: WorkloadEntry) -> str:

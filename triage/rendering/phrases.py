@@ -29,6 +29,7 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
 
 MINUS = "\u2212"
+MAX_DETAIL_CHARS = 300  # of a formula, or the name of a column
 
 
 def time(ns: float | None, digits: int = 3) -> str:
@@ -294,15 +295,20 @@ _WHOLE = re.compile(rf"\({_INSIDE}\)")
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
-def cell(o: SourceEntry, most: int = 2) -> str:
-    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`; of a computed one the formula with its first cells."""
+def cell(o: SourceEntry, most: int = 2, room: int = MAX_DETAIL_CHARS) -> str:
+    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`; of a computed one the formula with its first cells.
+
+    room: characters of a formula; a longer one is cut, and left out where there are cells.
+    """
     if "formula" not in o:
         return _cell(o)
     found = list({(x["file"], x["line"], x["column"]): x for x in leaves(o)}.values())
     found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
     cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
-    origin = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
-    return f"{excerpt(spoken(o['formula']), MAX_DETAIL_CHARS)}{origin}"
+    how, origin = spoken(o["formula"]), f"from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
+    if origin and len(how) > room:
+        return f"computed {origin}"
+    return ", ".join(filter(None, (excerpt(how, room), origin)))
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
@@ -318,16 +324,15 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 _NOT_ZERO = re.compile("[^0., ]")
 MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
-MAX_DETAIL_CHARS = 300  # of a formula, or the name of a column
 
 
-def origin_of(e: EvidenceEntry) -> str:
+def origin_of(e: EvidenceEntry, room: int = MAX_DETAIL_CHARS) -> str:
     """The cell that decided a comparison; of a highest or lowest value, the input it came from."""
     source = e["source"]
     for i in source["inputs"] if "formula" in source else ():
         if i["value"] == e["value"]:
-            return f"{label(i['metric'])}: {cell(i['source'])}"
-    return cell(source)
+            return f"{label(i['metric'])}: {cell(i['source'], room=room)}"
+    return cell(source, room=room)
 
 
 def leaves(o: SourceEntry) -> Iterable[CellEntry]:

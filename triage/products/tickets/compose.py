@@ -107,9 +107,9 @@ def _cut(doc: Result, numbers: Sequence[int]) -> Result:
 
 
 def _worth(c: TodoItem, doc: Result, least: float, known: bool) -> bool:
-    """True if a root cause saves enough for a ticket. Findings of a new one of low priority need a margin to their thresholds."""
+    """True if a root cause saves enough for a ticket. Findings of a new one of low priority, unless it leads, need a margin to their thresholds."""
     ranks = set(c["findings"])
-    sure = known or c["level"] != "low"
+    sure = known or c["level"] != "low" or c["rank"] == 1  # what leads the page is filed
     found = [f for f in doc["findings"] if f["rank"] in ranks and (sure or _has_margin(f))]
     if known:
         least *= KEPT_SHARE
