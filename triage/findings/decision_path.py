@@ -138,7 +138,7 @@ class Decisions:
             branches += [
                 (mine & (top > self.high), "sol.top", value, above, "A: cut work of the top unit", LIMITS),
                 (mine & (top < self.low), "sol.top", value, below, "B: raise throughput, the units wait", NOTED),
-                (mine, "sol.top", value, between, "A and B: cut work and raise throughput", LIMITS),
+                (mine, "sol.top", value, between, "between A and B: cut work and raise throughput", LIMITS),
             ]  # fmt: skip
         return self._ask("Top SOL", top, branches)
 
@@ -230,7 +230,7 @@ class Decisions:
             branches += [
                 (here & (value > saturated), metric, PERCENT, f"> {show(saturated, 'ratio')}", "C: issue-bound; more warps do not help", LIMITS),
                 (here & (value < self.low), metric, PERCENT, f"< {show(self.low, 'ratio')}", "D: latency-bound; more warps or fewer stalls", LIMITS),
-                (here, metric, PERCENT, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: cut work and hide latency", LIMITS),
+                (here, metric, PERCENT, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "between C and D: cut work and hide latency", LIMITS),
             ]  # fmt: skip
         branches.append((where, order[0], "", "", blind, OPEN))
         full = where & (value > saturated)

@@ -38,7 +38,7 @@ def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
         )
         checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. To measure what is missing:"
         if len(one) > MAX_SHOWN_CHARS and not full:
-            return [(f"{checks} a command of {len(one):,} characters, in --full and in -o report.html.", "")]
+            return [(f"{checks} the command ({len(one):,} characters) is in --full and in -o report.html.", "")]
         each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
         return [*each, (checks, one)]
     listed = [(f"{missing(b, 4)}: {collect(b)}:", b["collect"]) for b in (spots if full else spots[:1])]

@@ -73,16 +73,15 @@ def base() -> str:
 
 
 def recoverable(s: Summary) -> str:
-    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, 7.23 ms each, range ...`."""
+    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, range ...`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    count = len(s["timeline"]["devices"]) if s["timeline"] else 1
-    each = f"{over(count, 'device')}, {time(r['likely']['ns'] / count)} each" if count > 1 else ""
+    devices = over(len(s["timeline"]["devices"]) if s["timeline"] else 1, "device")
     share = percent(r["likely"]["share"])
-    return f"{time(r['likely']['ns'])} ({share}){each}, {range_(r['low']['ns'], r['bound']['ns'])}"
+    return f"{time(r['likely']['ns'])} ({share}){devices}, {range_(r['low']['ns'], r['bound']['ns'])}"
 
 
 def range_(low: float | None, bound: float | None) -> str:
@@ -101,10 +100,10 @@ def and_more(count: int) -> str:
 
 
 def shares(c: TodoItem, elsewhere: str = "items above") -> str:
-    """`293 µs on its own, 273 µs after items above, which shorten the same work.`; "" where nothing is shared."""
+    """`293 µs if done alone, 273 µs once items above are done.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
-    return f"{time(c['alone_ns'])} on its own, {time(c['saved_ns'])} after {elsewhere}, which shorten the same work."
+    return f"{time(c['alone_ns'])} if done alone, {time(c['saved_ns'])} once {elsewhere} are done."
 
 
 def limiters(s: Summary, most: int = 9) -> str:

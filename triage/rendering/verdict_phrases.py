@@ -59,7 +59,7 @@ def _busiest(top: UnitEntry) -> str:
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; {needed(top)} unknown"
     if of_dram >= HIGH:
-        known += f", of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached"
+        known += f"; {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} can be reached"
     return f"{known}; {needed(top)} unknown"
 
 
@@ -78,8 +78,8 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = f"{',' if many else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
         if u["function"]:
-            name, most, instances = u["function"]
-            why += f"; {time(most)} of it in {instances:,} instances of {short(name, 40)}"
+            name, most, launches = u["function"]
+            why += f"; {time(most)} of it in {launches:,} launches of {short(name, 40)}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
             why = f"{f', the longest {first}' if many else ''}: {_busiest(u['top'])}"
         sentences.append(f"{who}{ns}{why}.")

@@ -180,9 +180,9 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]
     numbers = [e for e in f["evidence"] if e["op"] != "is" or e["threshold"] is None] or f["evidence"]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
     numbers = list({e["metric"]: e for e in reversed(numbers)}.values())[::-1]
-    # what the ticket's sentence says, then what decides
+    # what decides, then what the ticket's sentence says
     first, stated = numbers[:1], [e for e in numbers if "stated" in e]
-    numbers = [*stated, *(e for e in first if e not in stated), *(e for e in numbers[1:] if e not in stated)]
+    numbers = [*first, *(e for e in stated if e not in first), *(e for e in numbers[1:] if e not in stated)]
     most = len(stated) + sum(e not in stated for e in first)
     return {
         "name": _name(w),
