@@ -180,7 +180,9 @@ def test_a_small_gain_is_no_gain_of_nothing() -> None:
 def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
     from triage.rendering.phrases import spoken
 
-    assert spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "SM active / (1 - (GPU idle, else 0)), at most 1"
+    assert (
+        spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "clamp(SM active / (1 - (GPU idle, else 0)), 0, 1)"
+    )
     assert spoken("most(vram.throughput, 0)") == "highest of (DRAM SOL, 0)"
     assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
 

@@ -14,7 +14,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import limiter_words
 from triage.ground.method import HIGH
-from triage.ground.phrasing import lower_first, percent, plural, with_copies
+from triage.ground.phrasing import cut_middle, lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
@@ -200,7 +200,4 @@ def _workloads(c: TodoItem) -> str:
 def shorten_middle(name: str, most: int) -> str:
     """Shorten a name: C++ parameters and namespaces go first, then the middle, since the ends tell names apart."""
     name = plain(name)
-    if len(name) > most:
-        name = kernel(name)
-    head = (most - 1) * 2 // 3
-    return name if len(name) <= most else f"{name[:head]}…{name[head + 1 - most :]}"
+    return name if len(name) <= most else cut_middle(kernel(name), most)

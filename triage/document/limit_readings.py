@@ -6,7 +6,7 @@ from heapq import nlargest
 from typing import TypedDict
 
 from triage.document.bundle import column
-from triage.document.entries import FindingEntry, Result, WorkloadEntry
+from triage.document.entries import Result, WorkloadEntry
 from triage.ground.phrasing import percent
 from triage.ground.terminology import localize
 from triage.ground.units import show
@@ -44,7 +44,8 @@ def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
     found = [f for f in doc["findings"] if f["workload"] == w["id"]]
     best = max(found, key=lambda f: (f["gain"] and f["gain"]["saved_ns"]) or 0.0, default=None)
     message, top = best["message"] if best else "", w["sol"][0]["pct"] if w["sol"] else None
-    tops = [] if best and top is not None and _states(best, top) else w["sol"][:2]
+    stated = [e["value"] for e in best["evidence"] if "stated" in e] if best else []
+    tops = [] if any(v is not None and top is not None and abs(v - top) < SAME_PCT for v in stated) else w["sol"][:2]
     units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops if u["pct"])
     facts = ". ".join(text for text in ("; ".join(text for text in (units, _traffic(doc, w)) if text), message) if text)
     ns = w["self_ns"] or 0.0
@@ -57,11 +58,6 @@ def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
         "text": f"{show(ns, 'ns')} ({percent(ns / total)}): {facts}" if facts else "",
         "advice": best["advice"][:2] if best else [],
     }
-
-
-def _states(f: FindingEntry, pct: float) -> bool:
-    """True if a number of the finding's sentence is the given percentage."""
-    return any("stated" in e and e["value"] is not None and abs(e["value"] - pct) < SAME_PCT for e in f["evidence"])
 
 
 def _traffic(doc: Result, w: WorkloadEntry) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypedDict
 
@@ -10,7 +9,7 @@ from triage.document.entries import BlindSpotEntry, Result, WorkloadEntry
 from triage.ground.collect_command import Command
 from triage.ground.method import DRAM_REACHED
 
-METRICS_PER_COMMAND = 10  # more is unreadable and takes the profiler many passes
+MAX_NAMES_IN_A_STEP = 10  # more is unreadable, where a list has them all
 IN_PASSES = ("rocprofv3", "rocprof", "unitrace")  # whose commands hold counters in passes, or sets of them
 
 
@@ -26,21 +25,17 @@ class CollectEntry(TypedDict):
 def missing_counters(doc: Result) -> list[CollectEntry]:
     """Blind spots that one command or step fills, together, most rules first; none that the run of the capture asked for.
 
-    Commands that differ only in the metrics they ask for are one, of at most METRICS_PER_COMMAND: what lets most rules be
-    evaluated first. Commands of a tool that splits counters into passes are one: that of the whole frame.
+    Commands that differ only in the metrics they ask for are one. Commands of a tool that splits counters into passes are
+    one: that of the whole frame.
     """
     whole = _command(doc["frame"]["collect_all"] or "")
-    groups: dict[tuple[str, str, int], _Collect] = {}
-    turn: Counter[tuple[str, str]] = Counter()
+    groups: dict[tuple[str, str], _Collect] = {}
     for spot in sorted(_useful(doc), key=lambda spot: -len(spot["rules"])):
         step = _command(spot["collect"])
-        same = (step.before, step.after) if step.asks else (step, "")
         if step.program in IN_PASSES and step.program == whole.program:
-            same = (step := whole, "")
-        # of names that a list explains one sentence has some, however many there are
-        if not step.lists and (*same, turn[same]) in groups and groups[(*same, turn[same])].is_full:
-            turn[same] += 1
-        groups.setdefault((*same, turn[same]), _Collect(step)).add(spot, step.asks)
+            step = whole
+        same = (step.before, step.after) if step.asks else (step, "")
+        groups.setdefault(same, _Collect(step)).add(spot, step.asks)
     out = [g.entry() for g in groups.values()]
     return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
 
@@ -84,11 +79,6 @@ class _Collect:
         self.rules: set[str] = set()
         self.workloads = 0
 
-    @property
-    def is_full(self) -> bool:
-        """True if the command asks for as many metrics as it may."""
-        return len(self.asks) >= METRICS_PER_COMMAND
-
     def add(self, spot: BlindSpotEntry, asks: Sequence[str]) -> None:
         """One more blind spot."""
         self.asks |= dict.fromkeys(asks)
@@ -110,9 +100,9 @@ class _Collect:
         step, asks = self.step, list(self.asks)
         if not asks:
             return step
-        left = len(asks) - METRICS_PER_COMMAND if step.lists else 0
+        left = len(asks) - MAX_NAMES_IN_A_STEP if step.lists else 0
         more = f" + {left} more ({step.lists})" if left > 0 else ""
-        return step.with_asks(asks[:METRICS_PER_COMMAND] if more else asks, more)
+        return step.with_asks(asks[:MAX_NAMES_IN_A_STEP] if more else asks, more)
 
 
 def _command(text: str) -> Command:

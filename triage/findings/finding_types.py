@@ -124,20 +124,14 @@ class Finding(EntryView):
     advice: tuple[str, ...]
     caveats: tuple[str, ...]
     fingerprint: str
+    looks: Set[str] = frozenset()
 
     def __init__(
-        self,
-        entry: FindingEntry,
-        rule: Rule,
-        part: int,
-        workload: int,
-        evidence: tuple[Check, ...],
-        row: Row,
-        looks: Set[str] = frozenset(),
+        self, entry: FindingEntry, rule: Rule, part: int, workload: int, evidence: tuple[Check, ...], row: Row
     ) -> None:
         super().__init__(entry)
         self.rule, self.part, self.workload = rule, part, workload
-        self.evidence, self.row, self.looks = evidence, row, looks
+        self.evidence, self.row = evidence, row
 
     @property
     def workload_id(self) -> str:

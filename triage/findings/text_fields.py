@@ -78,13 +78,11 @@ FIELDS: dict[str, Callable[[View, int], str | None]] = {
 QUOTED = ("workload", "loader_function")  # names from the capture
 
 
-def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
-    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing."""
-    return filled(template, rule, lookup, i)[0]
+def sentence(template: str, rule: Rule, lookup: Lookup, i: int, *, whole: bool = False) -> str:
+    """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing.
 
-
-def filled(template: str, rule: Rule, lookup: Lookup, i: int) -> tuple[str, bool]:
-    """The same, and whether all its numbers were measured. A clause in double square brackets goes with its field."""
+    A clause in double square brackets goes with its field. whole: "" where one is missing outside of such.
+    """
     missing: list[str] = []
 
     def clause(m: re.Match[str]) -> str:
@@ -119,7 +117,7 @@ def filled(template: str, rule: Rule, lookup: Lookup, i: int) -> tuple[str, bool
     if "[[" in text:
         text = _CLAUSE.sub(clause, text)
     text = FIELD.sub(fill, text) if "{" in text else text  # most advice has none
-    return text, not missing
+    return "" if whole and missing else text
 
 
 def _detail(rule: Rule, lookup: Lookup) -> str:

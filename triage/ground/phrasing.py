@@ -59,6 +59,12 @@ def lower_first(text: str) -> str:
     return text if len(text) < 2 or word[:1].isdigit() or word.lower() != word else text[:1].lower() + text[1:]
 
 
+def cut_middle(text: str, most: int) -> str:
+    """A text of at most `most` characters: what is longer loses its middle."""
+    head = (most - 1) * 2 // 3
+    return text if len(text) <= most else f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
 def upper_first(text: str) -> str:
     """A sentence begins with a capital."""
     return text[:1].upper() + text[1:]

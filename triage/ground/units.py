@@ -242,8 +242,9 @@ def show(value: float, unit: str, digits: int = 3) -> str:
     if value != value:
         return "not measured"
     if unit in ("ratio", "points"):
-        shown, unit = display(value, unit)  # what the document holds is rounded again, not what it was made of
-        return f"{shown:.1f} {unit}" if unit == "points" or abs(abs(shown) - 100) > 0.05 else f"{shown:.0f} %"
+        return show(*display(value, unit)) if unit == "ratio" else f"{value * 100:.1f} points"
+    if unit == "%":  # 100.0 % looks like a measurement; it is a limit or a whole
+        return f"{value:.1f} %" if abs(abs(value) - 100) > 0.05 else f"{value:.0f} %"
     if unit == "celsius":
         return f"{value:.0f} °C"
     scales = {

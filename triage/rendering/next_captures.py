@@ -13,11 +13,6 @@ MAX_SHOWN_CHARS = 600  # a longer command buries the lines around it
 MAX_COMMAND_CHARS = 8_000  # a longer command is none that every shell takes
 
 
-def collect(b: CollectEntry) -> str:
-    """`enables 7 checks on 3 markers`."""
-    return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
-
-
 def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
     """(sentence, command) of what to collect next: one command, the same in every report, once and last; "" for a sentence without one.
 
@@ -33,15 +28,12 @@ def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
     if one:
         rules = {r for b in spots for r in b["rules"]}
         some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
-        overlap = (
-            ", some listed with several groups" if full and sum(len(b["rules"]) for b in spots) > len(rules) else ""
-        )
-        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. To measure what is missing:"
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated. To measure what is missing:"
         if len(one) > MAX_SHOWN_CHARS and not full:
             return [(f"{checks} the command ({len(one):,} characters) is in --full and in -o report.html.", "")]
-        each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
+        each = [(missing(b), "") for b in spots] if full and len(spots) > 1 else []
         return [*each, (checks, one)]
-    listed = [(f"{missing(b, 4)}: {collect(b)}:", b["collect"]) for b in (spots if full else spots[:1])]
+    listed = [(f"{missing(b)}:", b["collect"]) for b in (spots if full else spots[:1])]
     return listed if full or len(spots) < 2 else [*listed, (f"{plural(len(spots) - 1, 'more command')}: --full", "")]
 
 
@@ -50,8 +42,8 @@ def runs(text: str) -> bool:
     return isinstance(text, Command) and bool(text.program)
 
 
-def missing(b: CollectEntry, most: int = 8) -> str:
-    """Labels of the metrics to collect."""
+def missing(b: CollectEntry) -> str:
+    """`TEX hit rate, L2 hit rate: enables 7 checks on 3 markers`: labels of the metrics to collect, and what for."""
     # several ids may share a label
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
-    return first_of(names, most)
+    return f"{first_of(names, 4)}: enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"

@@ -99,12 +99,12 @@ class _Page:
         else:
             self.say(clean(text), "cyan", 4)
 
-    def _indented(self, text: str, style: str, indent: int) -> Table:
+    def _indented(self, text: str, style: str, indent: int, label: str = "") -> Table:
         grid = Table.grid(padding=0)
         # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
         grid.add_column(width=indent)
         grid.add_column(width=self.wide - indent, overflow="fold")
-        grid.add_row("", Text(text, style))
+        grid.add_row(Text(label, "bold"), Text(text, style))
         return grid
 
     def title(self, text: str) -> None:
@@ -141,10 +141,6 @@ class _Page:
             grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
             grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
         several = self.doc["frame"]["workloads"] > 1
-        if self.s["duration_ns"] and (several or len(self.s["causes"]) > 1):
-            bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
-            grid.add_row(HEADS.time, bar)
-            grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
         # a bar of "unknown", or of next to nothing, repeats the line above; of one workload, the table below
         if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
@@ -217,12 +213,7 @@ class _Page:
 
     def _labelled(self, word: str, text: str, style: str = "") -> None:
         """A paragraph with a label in front."""
-        grid = Table.grid(padding=0)
-        lead = max(8, len(word) + 5)
-        grid.add_column(width=lead)
-        grid.add_column(width=self.wide - lead, overflow="fold")
-        grid.add_row(Text(f"    {word}", "bold"), Text(text, style))
-        self.console.print(grid)
+        self.console.print(self._indented(text, style, max(8, len(word) + 5), f"    {word}"))
 
     def timeline(self) -> None:
         """Devices, idle time by reason, longest gaps, kernels to profile next."""
@@ -300,7 +291,8 @@ class _Page:
                 phrases.back(m),
             )
         self.console.print(table)
-        if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
+        unlisted = self.doc["frame"]["workloads"] - len(self.doc["workloads"])
+        if (rest := len(self.s["markers"]) + unlisted - len(rows)) > 0:
             self.say(
                 f"{rest:,} more: {'--full' if len(self.s['markers']) > len(rows) else 'not listed'}", "bright_black"
             )

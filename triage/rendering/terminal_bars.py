@@ -1,4 +1,4 @@
-"""Bars and grids of the terminal report: the total time by to-do item, by limiter, and against budgets."""
+"""Bars and grids of the terminal report: the total time by verdict, by limiter, and against budgets."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from rich.text import Text
 
 from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
-from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, IDLE_TO_FIX, VerdictEntry
 from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent
 from triage.rendering import phrases, verdict_phrases
 from triage.rendering.escape import clean, short
-from triage.rendering.labels import HEADS
 
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
@@ -47,29 +45,6 @@ STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "", 
 def priority(level: str) -> tuple[str, str]:
     """`medium priority`, in a column of its own, with its style."""
     return f"{level} priority".rjust(PRIORITY), STYLES[level]
-
-
-def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
-    """The total time as one bar, and its legend: to-do items by number, at hardware limit, no saving, not diagnosed."""
-    total = s["duration_ns"] or 1.0
-    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
-    listed = len(s["first"])
-    parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
-    rest = round((s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns, _ in parts))
-    parts.append(("+", max(0.0, rest), "green"))
-    parts.append(("=", s["finished"]["ns"], "bright_black"))
-    dark = s["dark"]["ns"] if s["dark"] else 0.0
-    parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("~", dark, "yellow")]
-    text = _filled([(sign, style, ns / total) for sign, ns, style in parts], cells)
-    names = {
-        "+": "other items",
-        "=": HEADS.at_limit.lower(),
-        ".": "stays after fixes",
-        "~": HEADS.not_diagnosed.lower(),
-    }
-    seen = [f"{sign} {name}" for sign, name in names.items() if sign in text.plain]
-    items = f"1-{listed} to-do items" if listed > 1 else "1 to-do item" if listed and saved else ""
-    return text, Text(", ".join(filter(None, [items, *seen])))
 
 
 def verdict_bar(verdicts: Sequence[VerdictEntry], cells: int) -> Text:

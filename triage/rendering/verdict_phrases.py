@@ -46,16 +46,12 @@ def unjudged(s: Summary) -> str:
     return f"{HEADS.not_diagnosed} {undiagnosed(s['unjudged'])}" if s["unjudged"] else ""
 
 
-def level(top: UnitEntry) -> str:
-    """`DRAM at 96.7 %`."""
-    return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
-
-
 def _busiest(top: UnitEntry) -> str:
     """`TEX at 66 % of peak; needed work unknown`: what is known of a busiest unit."""
     if not pressed(top):
         return f"no measured unit above {number(top['pct'], '%')} of peak"
-    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+    known = f"{localize(top['unit'])} at {number(top['pct'], '%')} of peak"
+    of_dram = (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; {needed(top)} unknown"
     if of_dram >= HIGH:

@@ -25,7 +25,6 @@ MIN_NAME_CHARS = 8  # of a place: a shorter piece names nothing
 MAX_PLACE_CHARS = 80  # of a workload's name and the levels above it
 WHOLE = "the whole capture"
 MAX_PLACES = 5  # named in the text
-MAX_FORMULA_CHARS = 80  # of a number's formula: the evidence file has a longer one
 # (rows of evidence, alternatives, caveats, references): the first that fits the tracker's limit is used
 SIZES = ((3, 2, 2, 3), (3, 2, 1, 1), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
 
@@ -181,14 +180,14 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
     numbers = list({e["metric"]: e for e in reversed(numbers)}.values())[::-1]
     # what decides, then what the ticket's sentence says
-    first, stated = numbers[:1], [e for e in numbers if "stated" in e]
-    numbers = [*first, *(e for e in stated if e not in first), *(e for e in numbers[1:] if e not in stated)]
-    most = len(stated) + sum(e not in stated for e in first)
+    first = numbers[:1]
+    numbers.sort(key=lambda e: e not in first and "stated" not in e)
+    most = sum(e in first or "stated" in e for e in numbers)
     return {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
         "checks": [short(phrases.check(e), 80) for e in numbers[: max(2, most)]] or [f["title"]],
-        "cell": phrases.origin_of(numbers[0], MAX_FORMULA_CHARS) if numbers else "",
+        "cell": phrases.origin_of(numbers[0]) if numbers else "",
         "has_cells": bool(numbers) and any(True for _ in phrases.leaves(numbers[0]["source"])),
     }
 
