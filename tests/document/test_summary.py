@@ -72,6 +72,18 @@ def test_commands_of_a_tool_with_passes_are_that_of_the_whole_frame() -> None:
     ]
 
 
+def test_commands_are_joined_by_what_they_ask_for_in_any_words() -> None:
+    doc = document([("A", "w1", 1)])
+    doc["frame"]["collect_all"] = None
+    asked = {"a": ["x 1", "y"], "b": ["y", "z --metrics"]}
+    doc["blind_spots"] = [
+        {"missing": [m], "rules": [m], "workloads": ["w1"], "count": 1,
+         "collect": Command.asking("Bitte ", names, " messen", glue=" und ")}
+        for m, names in asked.items()
+    ]  # fmt: skip
+    assert [s["collect"] for s in missing_counters(doc)] == ["Bitte x 1 und y und z --metrics messen"]
+
+
 @pytest.mark.parametrize(
     ("title", "low"),
     [
@@ -200,7 +212,7 @@ def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
     path = tmp_path / "idle.csv"
     path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
     (idle,) = triage.diagnose(path).to_dict()["workloads"]
-    assert idle["verdict"] == "CPU-bound: GPU idle."
+    assert idle["verdict"] == "CPU-bound."
 
 
 @pytest.mark.parametrize(

@@ -72,15 +72,11 @@ class Step(Struct, frozen=True):
         return max(abs(change.before - change.after) / max(change.before, 1) for change in self.changes)
 
     @property
-    def change(self) -> str:
-        """As in "40 -> 32 VGPR"."""
-        return " and ".join(change.text for change in self.changes)
-
-    @property
     def text(self) -> str:
         """As in "40 -> 32 VGPR: 1 -> 2 groups, 40 % -> 80 %"."""
+        changes = " and ".join(change.text for change in self.changes)
         before, after = (percent(share) for share in self.occupancy)
-        return f"{self.change}: {self.groups[0]} -> {self.groups[1]} {self.noun}s, {before} -> {after}"
+        return f"{changes}: {self.groups[0]} -> {self.groups[1]} {self.noun}s, {before} -> {after}"
 
     @property
     def words(self) -> str:

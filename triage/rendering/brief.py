@@ -22,7 +22,7 @@ from triage.document.entries import (
 from triage.document.headline import counted
 from triage.document.page_entries import NumberEntry, WeighedEntry
 from triage.document.time_shares import time_by_verdict
-from triage.ground.phrasing import over_rows, percent, plural
+from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 from triage.rendering import phrases, timeline_phrases, verdict_phrases
 from triage.rendering.brief_timeline import operators, timeline
@@ -254,7 +254,7 @@ class _Workload:
         """One comparison."""
         known = schema.known(e["metric"])
         name = clean(e["metric"] if known else phrases.label(e["metric"]))
-        text = self.mark(name, _formula(e))
+        text = self.mark(name, str(e["source"].get("formula", "")))
         if e["op"] == "is":
             stated = phrases.number(e["value"], e["unit"])
             return f"{text} {stated}" if e["threshold"] is None else f"{text}: {'yes' if e['value'] else 'no'}"
@@ -287,15 +287,6 @@ class _Workload:
             )
         if alike := self.weighed["alike"]:
             yield "looks alike: " + "; ".join(f"{x['cause']} ({clean(x['how'])})" for x in alike[:3])
-
-
-def _formula(e: EvidenceEntry) -> str:
-    """How a compared value was computed; of repeats without their number, so that those of all workloads are one."""
-    source = e["source"]
-    if "formula" not in source:
-        return ""
-    repeats = source["inputs"] and all(i["metric"] == e["metric"] for i in source["inputs"])
-    return over_rows(schema.known(e["metric"]) and schema.get(e["metric"]).additive) if repeats else source["formula"]
 
 
 def _saving(gain: GainEntry | None) -> str:

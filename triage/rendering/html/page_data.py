@@ -190,10 +190,8 @@ class Details:
         self.out: dict[str, list[RuledOutEntry]] = {}
         for r in b.ruled_out:
             self.out.setdefault(r["workload"], []).append(r)
-        verdicts: dict[str, Json] = {}
         sentences = b.workloads.field("verdict")
-        for text in dict.fromkeys(sentences):
-            verdicts[text] = words.t(text)
+        verdicts = {text: words.t(text) for text in dict.fromkeys(sentences)}
         self.verdict = [verdicts[text] for text in sentences]
         self.first, self.second = (
             np.concatenate([getattr(c, flags).sum(axis=0) if c.units else np.zeros(len(c), int) for c in self.columns])
