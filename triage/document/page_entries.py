@@ -119,10 +119,7 @@ class WeighedEntry(TypedDict):
 
 
 class RuledOut(Struct, frozen=True, order=True):
-    """A cause that does not hold on one workload (its row among those of its capture).
-
-    covered: another finding explains its numbers; else a number excludes it.
-    """
+    """A cause that does not hold on one workload, a row of its capture. covered: another finding explains its numbers."""
 
     rule: str
     row: int

@@ -9,8 +9,7 @@ class Command(str):
     """A command, or a step in a program with windows; a plain str is a sentence.
 
     program: the profiler that a shell runs, "" for a step. asks: the names it asks for, between `before` and `after`, () where
-    they are in no single list; glue: between two of them. lists: the command that lists all such names, so that some of many
-    are enough.
+    they are in no single list; glue: between two of them. lists: the command that lists all such names.
     """
 
     program: str

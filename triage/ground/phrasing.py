@@ -24,7 +24,6 @@ def over(count: int, word: str) -> str:
 
 def over_rows(additive: bool, count: object = "its") -> str:
     """`sum over 3 rows`, `mean over its rows, weighted by GPU time`: how the number of a repeated workload is made."""
-    # counters of repeats add up; rates weighted by time give the rate of all of them together
     return f"sum over {count} rows" if additive else f"mean over {count} rows, weighted by GPU time"
 
 

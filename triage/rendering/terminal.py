@@ -138,14 +138,16 @@ class _Page:
         if [v["verdict"] for v in self.s["verdicts"]] in (["fix"], ["suspect"], ["at-limit"]):  # one: a word, no bar
             grid.add_row(HEADS.verdict, verdict_phrases.verdicts(self.s["verdicts"]))
         if len(self.s["verdicts"]) > 1:
-            grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
+            bar, legend = terminal_bars.verdicts(self.s["verdicts"], self.wide - LABEL - 5)
+            grid.add_row(HEADS.verdict, bar)
+            grid.add_row("", legend)
         several = self.doc["frame"]["workloads"] > 1
         known = [x for x in self.s["limiters"] if x["share"]]
         # a bar of "unknown", or of next to nothing, repeats the line above; of one workload, the table below
         if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
-            grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
+            bar, legend = terminal_bars.limiters(known, self.wide - LABEL - 5)
+            grid.add_row(HEADS.limiter, bar)
+            grid.add_row("", legend)
         if grid.row_count:
             self.console.print()
             self.console.print(grid)
