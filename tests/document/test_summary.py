@@ -246,7 +246,7 @@ def test_a_texture_unit_of_a_phone_is_not_called_memory() -> None:
 
 def test_a_verdict_names_a_limiter_once() -> None:
     rop = CLASSES.index("rop")
-    assert verdict_text(rop, "ROP-bound (colour)", "crop-bound") == "ROP-bound (colour)."
+    assert verdict_text(rop, "ROP-bound (colour)", namesake=True) == "ROP-bound (colour)."
     assert verdict_text(rop, "overdraw") == "ROP-bound (colour/depth output); overdraw."
 
 

@@ -15,7 +15,7 @@ from triage.derive.sm_activity import losses
 from triage.derive.speed_of_light import clusters
 from triage.findings import occupancy_text
 from triage.ground.columns import is_column
-from triage.ground.limiters import CLASSES, NAMESAKES, limiter_words
+from triage.ground.limiters import CLASSES, limiter_words
 from triage.ground.phrasing import FIELD, upper_first
 from triage.ground.terminology import localize
 from triage.ground.units import show
@@ -126,17 +126,17 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
     return source.detail if isinstance(source, Derived) else ""
 
 
-def verdict_text(limiter: int, best: str = "", cause: str = "", *, measured: bool = True) -> str:
-    """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none), and its cause's id.
+def verdict_text(limiter: int, best: str = "", *, namesake: bool = False, measured: bool = True) -> str:
+    """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none).
 
-    limiter: a position in CLASSES. measured: False where waits alone make it latency-bound, and no unit was measured:
+    limiter: a position in CLASSES. namesake: the title names it as well. measured: False where waits alone make it latency-bound, and no unit was measured:
     nothing is claimed of units then.
     """
     words = limiter_words(CLASSES[limiter])
     phrase = words.limited if words.id == "latency" and not measured else words.phrase
     if not best:
         return f"{upper_first(phrase)}."
-    if cause in NAMESAKES.get(words.id, ()):  # the title is the narrower of two alike
+    if namesake:  # the title is the narrower of two alike
         return f"{upper_first(best)}."
     return f"{upper_first(phrase)}; {best}."
 

@@ -70,8 +70,6 @@ LIMITERS = (
 )  # fmt: skip
 BY_ID = {x.id: x for x in LIMITERS}
 CLASSES = tuple(BY_ID)
-# causes whose titles say the same as their class, and more
-NAMESAKES = {"small-grid": ("small-grid",), "rop": ("crop-bound", "zrop-bound"), "cpu": ("cpu-bound",)}
 # a phone's counters put its texture and load/store units on the side of memory
 _OF_TILERS = Limiter(
     "memory", "texture, load/store, memory", "tex/LS/mem", "limited by texture, load/store or memory", "limited by texture, load/store or memory",

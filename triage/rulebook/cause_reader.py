@@ -26,7 +26,7 @@ from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
 from triage.rulebook.rule import Advice, Cite
 
 _KEYS = frozenset(
-    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once banner".split()
+    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once namesake banner".split()
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -125,6 +125,7 @@ class _Reader:
             unit=self.one_of("unit", UNITS),
             is_catch_all=self.d.get("catch_all") is True,
             is_once=self.d.get("once") is True,
+            namesake=self.d.get("namesake") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
         )
 
