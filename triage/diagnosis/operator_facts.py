@@ -1,4 +1,4 @@
-"""Facts of a framework's operators for frame rules: shares of device time, each naming the operators it is made of.
+"""Facts of a framework's operators for frame rules: shares of the span, each naming the operators it is made of.
 
 An operator without shapes is not judged, and no roof of a device whose peaks are unknown.
 """

@@ -1,4 +1,4 @@
-"""Facts of a timeline for frame rules: shares of device time of all devices, each with its source."""
+"""Facts of a timeline for frame rules: shares of the span of all devices, each with its source."""
 
 from __future__ import annotations
 

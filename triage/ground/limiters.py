@@ -111,7 +111,7 @@ _LEVELS = (
 # by more.
 MIN_FIRST_SHARE = 0.002
 # Of idle time, which every trace has a few per cent of. Heuristic after the thresholds of Nsight Systems' recipes and of
-# nsys-ai, which are absolute; these are shares of device time.
+# nsys-ai, which are absolute; these are shares of the span.
 _LEVELS_OF_IDLE = (
     ("critical", 0.40, "high"),
     ("high", 0.25, "medium"),

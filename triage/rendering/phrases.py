@@ -68,7 +68,12 @@ def several(count: int, copies: int) -> str:
 
 def base() -> str:
     """`shares of the frame`, `shares of device time`: beside each table with shares."""
-    return f"shares of {'the ' if voice().item == 'marker' else ''}{voice().base}"
+    return f"shares of {whole()}"
+
+
+def whole() -> str:
+    """`the frame`, `the span`, `device time`."""
+    return f"{'' if voice().base == 'device time' else 'the '}{voice().base}"
 
 
 def recoverable(s: Summary) -> str:
@@ -204,15 +209,15 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = voice().base
+    share_of = voice().base
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
-        share = f"{percent(g['fraction'])} of {whole}"
+        share = f"{percent(g['fraction'])} of {share_of}"
         return f"{time(g['saved_ns'])} ({share})" if g["saved_ns"] is not None else share
     own = f"{percent(g['fraction'])} of {'idle time' if g.get('of') == 'idle' else voice().item}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own
-    frame = f"{percent(g['share'])} of {whole}; " if g["share"] is not None else ""
+    frame = f"{percent(g['share'])} of {share_of}; " if g["share"] is not None else ""
     return f"{time(g['saved_ns'])} ({frame}{own})"
 
 

@@ -253,7 +253,7 @@ class _Page:
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
             self.say(
-                f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of device time. Profile next:",
+                f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of the span. Profile next:",
                 indent=2,
             )
             self.command(k["profile"] or "")

@@ -74,7 +74,7 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
 
 
 def kernel_share(k: KernelEntry, s: Summary) -> str:
-    """Time of a kernel as a share of device time."""
+    """Time of a kernel as a share of the span."""
     return percent(k["total_ns"] / s["duration_ns"]) if s["duration_ns"] else "\u2013"
 
 
