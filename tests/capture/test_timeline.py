@@ -469,6 +469,9 @@ def test_filling_a_queue_is_no_late_host() -> None:
     trace.grace = 100 * US
     found = build(trace).devices[0]
     assert found.once_ns == found.gap("host").blamed_ns == 280 * US
+    trace.operations.call[1:] = 1  # one call that launches a graph: each step waits for it
+    assert build(trace).devices[0].once_ns == 0
+    trace.operations.call[1:] = np.arange(1, 22)
     trace.grace = None  # a whole run, whose beginning is the program's
     assert build(trace).devices[0].once_ns == 0
 

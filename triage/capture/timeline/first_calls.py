@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.arrays import Indices
 from triage.capture.timeline.gaps import Gaps
-from triage.capture.trace_nouns import KERNEL, Trace
+from triage.capture.trace_nouns import FEW, KERNEL, Trace
 
 # heuristics: before a first launch the host loads, compiles or tunes if it takes this long, ns, and so many times the median of its like
 MIN_ONCE_NS, MIN_TIMES = 100_000, 5
@@ -19,8 +19,11 @@ def once_ns(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> int:
     ops, ends = trace.operations, gaps.ended_by
     if not host.any():
         return 0
-    filling = gaps.start < gaps.start[0] + MAX_FILLING * (gaps.end[-1] - gaps.start[0])
-    if trace.grace is not None and host[filling].sum() >= MIN_EARLY * host.sum():
+    filled = gaps.start[0] + MAX_FILLING * (gaps.end[-1] - gaps.start[0])
+    filling, later = gaps.start < filled, ops.call[rows[ops.start[rows] >= filled]]
+    # one call that launches a whole graph says nothing of who is ahead
+    ahead = len(np.unique(later[later >= 0])) >= FEW and host[filling].sum() >= MIN_EARLY * host.sum()
+    if trace.grace is not None and ahead:
         return int(host[filling].sum())
     kinds = [ops.name] if trace.operator is None else [ops.name, trace.operator]
     excess = np.zeros(len(ends), dtype=np.int64)
