@@ -463,15 +463,15 @@ def test_the_first_launch_of_a_kernel_passes_once() -> None:
 
 def test_filling_a_queue_is_no_late_host() -> None:
     ops = [(0, 10 * US, KERNEL, 0), (300 * US, 10 * US, KERNEL, 1)]
-    ops += [(310 * US + k * 500 * US + 2, 500 * US - 2, KERNEL, 2 + k) for k in range(20)]
-    calls = [(0, 5, LAUNCH, False)] + [(290 * US + k, 1, LAUNCH, False) for k in range(21)]
+    ops += [(310 * US + k * 500 * US + 2, 500 * US - 2, KERNEL, 2 + k) for k in range(30)]
+    calls = [(0, 5, LAUNCH, False)] + [(290 * US + k, 1, LAUNCH, False) for k in range(31)]
     trace = trace_of(ops, calls)
     trace.grace = 100 * US
     found = build(trace).devices[0]
     assert found.once_ns == found.gap("host").blamed_ns == 280 * US
     trace.operations.call[1:] = 1  # one call that launches a graph: each step waits for it
     assert build(trace).devices[0].once_ns == 0
-    trace.operations.call[1:] = np.arange(1, 22)
+    trace.operations.call[1:] = np.arange(1, 32)
     trace.grace = None  # a whole run, whose beginning is the program's
     assert build(trace).devices[0].once_ns == 0
 

@@ -28,7 +28,7 @@ def stated_facts(operators: Sequence[Operator], peaks: Peaks | None, frame_ns: f
     text = f"{longest.name[:60]}: {_rated(longest, shares[longest])}"
     if best is not longest and shares[best] > shares[longest]:
         text += f"; fastest here {best.name[:60]}: {_rated(best, shares[best])}"
-    return {"operators.stated_excess": (excess, text), "operators.stated_most": (most, text)}
+    return {"operators.product_excess": (excess, text), "operators.product_most": (most, text)}
 
 
 def slow_kernels(operators: Sequence[Operator], peaks: Peaks | None) -> frozenset[str]:
