@@ -300,6 +300,8 @@ class _Page:
                 phrases.back(m),
             )
         self.console.print(table)
+        if any(label.endswith(" (1)") for label in labels):
+            self.say("(1), (2): one name below other markers, or of other launch sizes", "bright_black")
         if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
             self.say(
                 f"{rest:,} more: {'--full' if len(self.s['markers']) > len(rows) else 'not listed'}", "bright_black"

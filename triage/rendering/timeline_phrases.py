@@ -63,7 +63,9 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
         return f"{len(entries):,} steps on the device: {parts}, slowest {clean(worst['name'])} {time(worst['ns'])}"
     if len(entries) <= MAX_EACH:
         first, *rest = [time(e["ns"]) for e in entries]
-        if len({e["capture"] for e in entries}) == 1:
+        if len(traces := {e["capture"] for e in entries}) == len(entries):
+            return f"1 step on the device in each of {len(entries)} traces: {', '.join([first, *rest])}"
+        if len(traces) == 1:
             first += f" ({clean(entries[0]['name'])}, from its first work on)"
         return f"{len(entries):,} steps on the device: {', '.join([first, *rest])}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
