@@ -482,3 +482,18 @@ def test_a_start_ends_at_the_gap_that_is_most_of_it() -> None:
     calls = [(0, 5, LAUNCH, False), (10, 400 * MS - 20, MEMCPY, False)]
     found = build(trace_of(ops, calls))
     assert found.steady == 400 * MS and found.judged[0].span_ns == 60 * 20 * US - US and found.starting == "call"
+
+
+@pytest.mark.parametrize(("stall_us", "stalls"), [(1_100, 1), (900, 0)])
+def test_an_operator_that_is_short_elsewhere_stalls(stall_us: int, stalls: int) -> None:
+    ops, calls, now = [], [], 0
+    for k in range(10):
+        now += (stall_us if k == 7 else 30) * US
+        calls.append((now - 5 * US, 5 * US, LAUNCH, False))
+        ops.append((now, 10 * US, KERNEL, k))
+        now += 10 * US
+    trace = trace_of(ops, calls)
+    assert build(trace).devices[0].stalled_ns == 0  # in the program's own code
+    trace.framework = np.array([0]), np.array([now])
+    found = build(trace).devices[0]
+    assert (found.stalled_ns > 0) == stalls and found.once_ns == 0

@@ -168,9 +168,11 @@ def _host_parts(t: Timeline) -> dict[str, Callable[[DeviceTimeline], float]]:
         "idle.allocation": late,
     }
     if any(d.framework_ns for d in devices):
-        parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
+        parts["idle.framework"] = lambda d: min(max(d.framework_ns - d.stalled_ns, 0), host_code(d))
     if any(d.host_work_ns for d in devices):
         parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
+    if any(d.stalled_ns for d in devices):
+        parts["idle.stalled"] = lambda d: min(d.stalled_ns, host_code(d))
     if any(d.system_ns for d in devices):
         parts["idle.system"] = lambda d: min(d.system_ns, host_code(d))
     return parts
