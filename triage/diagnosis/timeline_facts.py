@@ -46,8 +46,8 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
     }
     alone, text = out["timeline.bus_alone"]
     up, down = total(lambda d: d.h2d_bytes), total(lambda d: d.d2h_bytes)
-    moved = [f"{show(n, 'byte')} {way}" for n, way in ((up, "to the device"), (down, "back")) if n > 0.01 * (up + down)]
-    out["timeline.bus_alone"] = (alone, "; ".join([text, *moved]))
+    sent = [f"{show(n, 'byte')} {way}" for n, way in ((up, "to the device"), (down, "back")) if n > 0.01 * (up + down)]
+    out["timeline.bus_alone"] = (alone, "; ".join([text, *sent]))
     if bus and (took := total(lambda d: d.pageable_ns)):
         moved = total(lambda d: d.pageable_bytes)
         text = f"{show(moved, 'byte')} in {show(took, 'ns')}, PCIe peak {show(bus, 'byte/s')}"
