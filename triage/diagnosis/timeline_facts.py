@@ -186,23 +186,23 @@ def devices_behind(t: Timeline) -> dict[str, list[str]]:
 
 
 def _batches(t: Timeline) -> str:
-    """`4 batches of 123 ms; the loop uses one in 113 ms; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
+    """`4 waits of 123 ms; the loop uses one in 113 ms; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
     d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
-    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
+    text = f"{plural(d.batches, 'wait')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
     if d.loading_own_ns:
         text += f"; the loop uses one in {show(d.loading_used_ns / d.batches, 'ns')}"
     elif d.loading_worked_ns:
-        text += f", the device works {show(d.loading_worked_ns / d.batches, 'ns')} before each"
+        text += f", each after {show(d.loading_worked_ns / d.batches, 'ns')} of device work"
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
 
 
 def _held(devices: Sequence[DeviceTimeline], cause: str) -> str:
-    """`the calls themselves hold 2.9 ms`, where they are blamed for another time; "" elsewhere."""
+    """`2.9 ms of it inside these calls`, where they are blamed for another time; "" elsewhere."""
     gaps = [d.gap(cause) for d in devices]
     held, blamed = (show(float(sum(ns)), "ns") for ns in ([g.total_ns for g in gaps], [g.blamed_ns for g in gaps]))
-    return f"the calls themselves hold {held}" if held != blamed else ""
+    return f"{held} of it inside these calls" if held != blamed else ""
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:

@@ -87,8 +87,8 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
     alone = only_device(first, doc)
     where = (f" on {alone}" if alone else over) if first["saved_ns"] else ""
-    count = len(doc["frame"]["timeline"] or ())
-    each = f", {show(saved / count, 'ns')} per device" if over else ""
+    ranks = len(doc["frame"]["ranks"] or ())
+    each = f", {show(saved / ranks, 'ns')} per rank" if over and ranks > 1 else ""
     return f"{text}, ~{share} recoverable{each}. {begin} {lower_first(first['title'])}{_place(first)}{where}."
 
 

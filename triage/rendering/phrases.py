@@ -77,14 +77,16 @@ def whole() -> str:
 
 
 def recoverable(s: Summary) -> str:
-    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, 7.23 ms each, range ...`."""
+    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of ranks `28.9 ms (47 %) over 4 devices, 7.23 ms per rank, range ...`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    count = len(s["timeline"]["devices"]) if s["timeline"] else 1
-    each = f"{over(count, 'device')}, {time(r['likely']['ns'] / count)} each" if count > 1 else ""
+    devices = s["timeline"]["devices"] if s["timeline"] else {}
+    each, count = over(len(devices), "device"), len(devices)
+    if each and all(name.startswith("rank ") for name in devices):  # which run the same work at once
+        each += f", {time(r['likely']['ns'] / count)} per rank"
     share = percent(r["likely"]["share"])
     return f"{time(r['likely']['ns'])} ({share}){each}, {range_(r['low']['ns'], r['bound']['ns'])}"
 
