@@ -34,7 +34,6 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
     copies = total(lambda d: d.copies)
     out = _shares(devices, frame_ns, _OF_DEVICES) | {
         "timeline.devices": (float(len(devices)), "devices with work"),
-        "timeline.operations": (float(len(t.own_ns)), "rows of the export"),
         "timeline.kernels": (kernels, "kernels and graph launches"),
         "timeline.copies": (copies, "copies"),
         "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
