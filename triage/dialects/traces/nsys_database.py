@@ -98,8 +98,9 @@ class Export:
         kernel = (*_KEYS, "demangledName", "shortName", *_SHAPE, *_SIZES)
         copy = (*_KEYS, "bytes", "copyKind", "srcKind", "dstKind")
         found = [self._kernels(self._read(_KIND + k, KERNEL, kernel)) for k in ("KERNEL", "CONCURRENT_KERNEL")]
-        for table in ("MEMCPY", "MEMCPY2"):  # some versions keep copies between devices in another table
-            found.append(self._fixed(self._read(_KIND + table, COPY, copy), "copyKind", _COPIES, "[CUDA memcpy {}]"))
+        # some versions keep copies between devices in another table
+        copies = (self._read(_KIND + table, COPY, copy) for table in ("MEMCPY", "MEMCPY2"))
+        found += [self._fixed(work, "copyKind", _COPIES, "[CUDA memcpy {}]") for work in copies]
         found.append(self._fixed(self._read(_KIND + "MEMSET", SET, (*_KEYS, "bytes")), "", {}, "[CUDA memset]"))
         graph = self._read(_KIND + "GRAPH_TRACE", GRAPH, (*_KEYS, "graphId"))
         found.append(self._fixed(graph, "graphId", {}, "[CUDA graph {}]"))
