@@ -44,4 +44,8 @@ def beyond_usual(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> tupl
                 excess[i] = max(excess[i], int(host[i] - usual))
             elif len(others) > 1 and host[i] >= MIN_STALL_TIMES * usual:
                 stalled[i] = max(stalled[i], int(host[i] - usual))
-    return int(excess.sum()), int(stalled[excess == 0].sum())
+    stalled[excess > 0] = 0
+    warm = (
+        int(np.flatnonzero(excess).max(initial=-1)) + 1
+    )  # until the last first call, others are slow for the same reasons
+    return int(excess.sum() + stalled[:warm].sum()), int(stalled[warm:].sum())
