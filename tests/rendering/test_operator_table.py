@@ -77,4 +77,4 @@ def test_what_operators_leave_out_is_said() -> None:
     share = sum(o["share"] for o in whole)
     most, less = ([{**o, "share": o["share"] * part / share} for o in whole] for part in (0.86, 0.84))
     assert cover(most) == "" == cover(None)
-    assert cover(less).startswith("Operators started ")
+    assert cover(less).startswith("Operators account for ")
