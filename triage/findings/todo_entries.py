@@ -23,6 +23,7 @@ from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of, owner_of
 from triage.ground.limiters import level
 from triage.ground.terminology import localize
+from triage.ground.units import show
 from triage.inference.rule_context import gpu_facts
 from triage.rulebook.applies import fits, holds
 from triage.rulebook.cause import Cause
@@ -140,7 +141,8 @@ def _of_one(worst: str, item: Item, d: Diagnosis) -> str:
     whole = {p for p, w in item.workloads if w < 0}
     if not worst and d.many:
         path = d.parts[item.workloads[0][0]].capture.input.path
-        more = f" (largest of {len(whole)})" if len(whole) > 1 else ""
+        each = show(item.saved_ns / max(len(whole), 1), "ns")
+        more = f" (largest of {len(whole)}, {each} each on average)" if len(whole) > 1 else ""
         return f"{shorten_middle(Path(path).name, MAX_NAME)}{more}: "
     names = {d.parts[p].capture.names[w] for p, w in item.workloads if w >= 0}
     return f"{shorten_middle(worst, MAX_NAME)}: " if worst and len(names) > 1 else ""

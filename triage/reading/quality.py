@@ -26,7 +26,7 @@ MAX_OF = {"ns": 8.64e13, "hz": 1e12, "byte/s": 1e17}  # a day; a hundred times w
 RESET_NS = 1e10
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-OWN = 0.1  # of device time, from which on the profiler is part of what it shows
+OWN = 0.1  # of the span, from which on the profiler is part of what it shows
 # heuristic: of the lowest memory clock; a larger difference moves the times of memory-bound work as much
 SAME_CLOCK = 1.1
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
@@ -298,7 +298,7 @@ def timeline(t: Timeline) -> list[Quality]:
         return out
     own = sum(d.gap("profiler").blamed_ns for d in t.judged) / max(sum(d.span_ns for d in t.judged), 1)
     if own >= OWN:
-        text = f"profiler overhead takes {show(own, 'ratio')} of device time; these gaps are not the program's: record less at a time"
+        text = f"profiler overhead takes {show(own, 'ratio')} of the span; these gaps are not the program's: record less at a time"
         out.append(Quality("profiler-overhead", text))
     if (early := float(sum(d.earlier_ns for d in t.judged))) >= OWN * sum(d.span_ns for d in t.judged):
         text = f"idle time holds {show(early, 'ns')} before a stream's first work: work from before the record may have run there"

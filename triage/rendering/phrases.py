@@ -67,17 +67,25 @@ def several(count: int, copies: int) -> str:
 
 def base() -> str:
     """`shares of the frame`, `shares of device time`: beside each table with shares."""
-    return f"shares of {'the ' if voice().item == 'marker' else ''}{voice().base}"
+    return f"shares of {whole()}"
+
+
+def whole() -> str:
+    """`the frame`, `the span`, `device time`."""
+    return f"{'' if voice().base == 'device time' else 'the '}{voice().base}"
 
 
 def recoverable(s: Summary) -> str:
-    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, range ...`."""
+    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of ranks `28.9 ms (47 %) over 4 devices, 7.23 ms per rank, range ...`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    devices = over(len(s["timeline"]["devices"]) if s["timeline"] else 1, "device")
+    devices = s["timeline"]["devices"] if s["timeline"] else {}
+    each, count = over(len(devices), "device"), len(devices)
+    if each and all(name.startswith("rank ") for name in devices):  # which run the same work at once
+        each += f", {time(r['likely']['ns'] / count)} per rank"
     share = percent(r["likely"]["share"])
     return f"{time(r['likely']['ns'])} ({share}){devices}, {range_(r['low']['ns'], r['bound']['ns'])}"
 
@@ -202,15 +210,15 @@ def gain(f: FindingEntry) -> str:
     g = f["gain"]
     if not g or not g["fraction"]:
         return "no estimate"
-    whole = voice().base
+    share_of = voice().base
     # of the whole frame, fraction and share are one number
     if f["workload"].endswith("frame"):
-        share = f"{percent(g['fraction'])} of {whole}"
+        share = f"{percent(g['fraction'])} of {share_of}"
         return f"{time(g['saved_ns'])} ({share})" if g["saved_ns"] is not None else share
     own = f"{percent(g['fraction'])} of {'idle time' if g.get('of') == 'idle' else voice().item}, {g['speedup']:.2f}x"
     if g["saved_ns"] is None:
         return own
-    frame = f"{percent(g['share'])} of {whole}; " if g["share"] is not None else ""
+    frame = f"{percent(g['share'])} of {share_of}; " if g["share"] is not None else ""
     return f"{time(g['saved_ns'])} ({frame}{own})"
 
 

@@ -246,7 +246,7 @@ class _Page:
         profiled = [k for k in t["kernels"] if k["profile"] and k["profile"] != above]
         for k in profiled[: None if self.full else 2]:
             self.say(
-                f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of device time. Profile next:",
+                f"{short(k['name'], 40)}: {timeline_phrases.kernel_share(k, self.s)} of the span. Profile next:",
                 indent=2,
             )
             self.command(k["profile"] or "")
@@ -293,6 +293,8 @@ class _Page:
                 phrases.back(m),
             )
         self.console.print(table)
+        if any(label.endswith(" (1)") for label in labels):
+            self.say("(1), (2): one name below other markers, or of other launch sizes", "bright_black")
         unlisted = self.doc["frame"]["workloads"] - len(self.doc["workloads"])
         if (rest := len(self.s["markers"]) + unlisted - len(rows)) > 0:
             self.say(

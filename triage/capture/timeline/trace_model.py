@@ -206,7 +206,7 @@ def _device(
         made.framework_ns = int(np.minimum(blamed[HOST], gaps.inside(*trace.framework)).sum())
     made.system_ns = int(np.minimum(blamed[HOST], system).sum())
     host = blamed[HOST] + blamed[API] - waited
-    made.once_ns = first_calls.once_ns(trace, gaps, host, rows)
+    made.once_ns, made.stalled_ns = first_calls.beyond_usual(trace, gaps, host, rows)
     made.host_work_ns, made.doing = host_ranges.during(trace, gaps, host)
     optimizers.enter(made, trace, gaps, blamed)
     if trace.grace is not None:  # elsewhere loading is reported beside the calls

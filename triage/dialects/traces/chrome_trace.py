@@ -292,7 +292,8 @@ def _say(
     call = int(ops.call[int(ops.start.argmin())])
     prompt = call >= 0 and first - int(trace.calls.end[call]) <= GRACE_NS
     if (idle or prompt) and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
-        text = f"{show(float(first - begun), 'ns')} of host work come before the first operation and are not in the span of {show(float(end - first), 'ns')}: record several steps after a warm-up, to see whether each has them"
+        whose = "" if trace.rank is None else f" of rank {trace.rank}"
+        text = f"{show(float(first - begun), 'ns')} of host work{whose} come before the first operation and are not in the span of {show(float(end - first), 'ns')}: record several steps after a warm-up, to see whether each has them"
         of, lead = columns.functions, (np.array([begun]), np.array([first]))
         times = kineto.nanoseconds(of.column(0), of.column(1))
         if (most := loader_stacks.hottest(lead, *times, of.column(2), list(columns.names))) is not None:
