@@ -260,11 +260,17 @@ def _groups(table: Table, export: Export) -> None:
         return
     table.columns["launch.threads"] = grid
     if group is not None:
-        with np.errstate(all="ignore"):  # the last group may be partly filled
-            values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
-        formula = f"{grid.header} / {group.header}"
-        groups = Column.computed(values, formula, ("launch.threads", "launch.block_size"))
-        table.columns["launch.grid_size"] = replace(groups, file=grid.file)
+        formula, inputs = f"{grid.header} / {group.header}", ("launch.threads", "launch.block_size")
+        found = Column.computed(groups([grid.values], [group.values]), formula, inputs)
+        table.columns["launch.grid_size"] = replace(found, file=grid.file)
+
+
+def groups(items: Iterable[Floats], sizes: Iterable[Floats]) -> Floats:
+    """Groups of launches from work-items and group sizes per axis: a last one may be partly filled, on each axis by itself."""
+    with np.errstate(all="ignore"):
+        axes = [np.ceil(i / np.where(size > 0, size, np.nan)) for i, size in zip(items, sizes, strict=True)]
+    out: Floats = np.prod(axes, axis=0)
+    return out
 
 
 class _Lookup:

@@ -12,7 +12,8 @@ from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
 from triage.dialects.amd.counters import counter_names
 from triage.dialects.amd.rocprofv3 import rocpd_counters, rocprofv3_counters
-from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, SEGMENTS, SYMBOL, Run, runs
+from triage.dialects.amd.rocprofv3.kernel_trace import SEGMENTS, SYMBOL
+from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, Run, runs
 from triage.dialects.tables import same_run
 from triage.dialects.tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
@@ -125,13 +126,8 @@ def _columns(table: Table, run: Run, start: Indices, end: Indices) -> None:
         if len(parts) == 3:
             table.columns[metric] = Column(np.prod(parts, axis=0), "", formula=" * ".join(inputs), inputs=inputs)
     if len(groups) == len(items) == 3:
-        with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
-            counts = np.prod(
-                [np.ceil(i / np.where(g > 0, g, np.nan)) for i, g in zip(items, groups, strict=True)], axis=0
-            )
-        table.columns["launch.grid_size"] = Column(
-            counts, "", formula="groups per axis, rounded up, multiplied", inputs=AXES
-        )
+        text = "groups per axis, rounded up, multiplied"
+        table.columns["launch.grid_size"] = Column(rocm.groups(items, groups), "", formula=text, inputs=AXES)
     for metric, column in SEGMENTS.items():
         if metric in shapes:
             table.columns[metric] = Column(shapes[metric], column, at[column], "byte")

@@ -14,6 +14,7 @@ import numpy as np
 from triage.capture.capture import Column
 from triage.dialects.amd import rocm
 from triage.dialects.amd.rocm_export import Export
+from triage.dialects.amd.rocprofv3.kernel_trace import AGENT_SIZES
 
 if TYPE_CHECKING:
     from triage.capture.arrays import Floats
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from triage.dialects.amd.rocprofv3.rocpd_tables import Run
 
 EVENTS, NAMES = "rocpd_pmc_event", "rocpd_info_pmc"
-# size as formulas call it -> its key in the agent's description
-_SIZES = {"cu_per_gpu": "cu_count", "num_xcd": "num_xcc", "max_sclk": "max_engine_clk_fcompute", "max_waves_per_cu": "max_waves_per_cu"}  # fmt: skip
 
 
 def of_dispatches(run: Run) -> dict[str, Floats]:
@@ -56,7 +55,7 @@ def enter(table: Table, run: Run) -> Export | None:
     agent = next((a for a in run.kernels["agent_id"].unique().tolist() if a in run.agents), None)
     rows = run.db.texts(run.table("rocpd_info_agent"), ["id", "extdata"])
     described = next((text for number, text in rows if number == str(agent)), "")
-    for size, key in _SIZES.items():
+    for size, key in AGENT_SIZES.items():
         if (m := re.search(rf'"{key}":(\d+)', described)) and int(m[1]) > 0:
             text = f"{key} of the agent"
             export.specs[size] = Column(np.full(len(table), float(m[1])), text, formula=text)

@@ -15,7 +15,8 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.timeline.call_classes import class_of
 from triage.capture.timeline.nesting import Nest
-from triage.capture.trace_nouns import COPY, FROM_DEVICE, KERNEL, ON_DEVICE, OTHER_WAY, TO_DEVICE, Calls, Operations
+from triage.capture.trace_nouns import COPY, FROM_DEVICE, KERNEL, OTHER_WAY, Calls, Operations
+from triage.dialects.amd.rocprofv3.kernel_trace import SEGMENTS, SYMBOL, WAYS
 from triage.dialects.tables.database import MISSING, Database, floats, sane
 from triage.ground.errors import BadCapture
 
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
 
 DISPATCH, COPIES = "rocpd_kernel_dispatch", "rocpd_memory_copy"
 AXES = tuple(f"{what}_size_{a}" for what in ("workgroup", "grid") for a in "xyz")
-# metric -> column of the kernel's symbol, and of the dispatch
-SYMBOL = {
-    "launch.registers": "arch_vgpr_count",
-    "launch.accum_registers": "accum_vgpr_count",
-    "launch.scalar_registers": "sgpr_count",
-}
-SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
-_WAYS = {"HOST_TO_DEVICE": TO_DEVICE, "DEVICE_TO_HOST": FROM_DEVICE, "DEVICE_TO_DEVICE": ON_DEVICE}
 _CALLS = ("HIP", "HSA")  # beginnings of the categories of calls
 
 
@@ -160,7 +153,7 @@ class Run:
 
         kernels, copies = self.kernels, self.copies
         direction = self.strings(copies["name_id"]).str.replace("MEMORY_COPY_", "", regex=False)
-        way = direction.map(_WAYS).fillna(OTHER_WAY).to_numpy(dtype=np.int8)
+        way = direction.map(WAYS).fillna(OTHER_WAY).to_numpy(dtype=np.int8)
         # the device: the source of copies from it, the destination of copies to it
         side = (
             np.where(way == FROM_DEVICE, copies["src_agent_id"], copies["dst_agent_id"]) if len(copies) else np.zeros(0)

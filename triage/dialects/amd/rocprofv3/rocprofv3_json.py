@@ -21,6 +21,7 @@ from triage.dialects.amd.pc_sampling import sample_records, samples
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
+from triage.dialects.amd.rocprofv3.kernel_trace import AGENT_SIZES, SEGMENTS, SYMBOL
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
@@ -37,14 +38,6 @@ it holds host calls and copies as well, which tell why the GPU idles.
 MAX_BYTES = 1 << 30
 _HEAD_RE = re.compile(r'\{\s*"rocprofiler-sdk-tool"')
 GPU = 2  # rocprofiler-sdk: ROCPROFILER_AGENT_TYPE_GPU
-_SIZES = {"cu_per_gpu": "cu_count", "num_xcd": "num_xcc", "max_sclk": "max_engine_clk_fcompute", "max_waves_per_cu": "max_waves_per_cu"}  # fmt: skip
-# metric -> where a record holds it: of the dispatch, else of its kernel's symbol
-_SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
-_SYMBOL = {
-    "launch.registers": "arch_vgpr_count",
-    "launch.accum_registers": "accum_vgpr_count",
-    "launch.scalar_registers": "sgpr_count",
-}
 collect = rocprofv3_counters.collect
 Record = dict[str, Any]
 
@@ -110,12 +103,10 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
     groups, items = (np.array([[i[what][a] for a in "xyz"] for i in infos], dtype=np.float64) for what in ("workgroup_size", "grid_size"))  # fmt: skip
     _computed(table, "launch.block_size", groups.prod(axis=1), "workgroup_size, x * y * z")
     _computed(table, "launch.threads", items.prod(axis=1), "grid_size, x * y * z")
-    with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
-        counts = np.ceil(items / np.where(groups > 0, groups, np.nan)).prod(axis=1)
-    _computed(table, "launch.grid_size", counts, "groups per axis, rounded up, multiplied")
-    for metric, key in _SEGMENTS.items():
+    _computed(table, "launch.grid_size", rocm.groups(items.T, groups.T), "groups per axis, rounded up, multiplied")
+    for metric, key in SEGMENTS.items():
         _computed(table, metric, np.array([float(i.get(key, np.nan)) for i in infos]), f"{key} of the dispatch", "byte")
-    for metric, key in _SYMBOL.items():
+    for metric, key in SYMBOL.items():
         _computed(table, metric, np.array([float(s.get(key, np.nan)) for s in of]), f"{key} of the kernel's symbol")
     _counters(table, export, run, records)
     _agent(table, export, run, infos[0]["agent_id"]["handle"])
@@ -212,6 +203,6 @@ def _agent(table: Table, export: Export, run: Record, handle: int) -> None:
     agent: Record = next((a for a in run.get("agents", []) if a["id"]["handle"] == handle), {})
     export.arch = str(agent.get("name", "")).split(":")[0]
     table.device = str(agent.get("product_name", ""))
-    for size, key in _SIZES.items():
+    for size, key in AGENT_SIZES.items():
         if float(agent.get(key) or 0) > 0:
             export.specs[size] = Column(np.full(len(table), float(agent[key])), key, formula=f"{key} of the agent")
