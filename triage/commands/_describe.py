@@ -42,11 +42,8 @@ def block(title: str, lines: Iterable[str]) -> list[str]:
 def quantity(t: Threshold) -> str:
     """The value of a threshold; both values where the revisions differ."""
     values = {m: as_written(v, t.unit) for m, v in t.values.items()}
-    return (
-        next(iter(values.values()))
-        if len(set(values.values())) == 1
-        else ", ".join(f"{v} ({m})" for m, v in values.items())
-    )
+    alike = len(set(values.values())) == 1
+    return next(iter(values.values())) if alike else ", ".join(f"{v} ({m})" for m, v in values.items())
 
 
 def source(rule: Rule, t: Threshold) -> str:

@@ -152,21 +152,6 @@ def write_csv(capture: Capture, metrics: Sequence[str], write: Callable[[str], o
     out.writerow(["workload", "name", "metric", "value", "unit", "file", "line", "column", "text", "formula"])
     for w, o in _facts(capture, metrics, None):
         value, unit = display(o.value, o.unit)
-        out.writerow(
-            [
-                inert(v)
-                for v in (
-                    f"w{w + 1}",
-                    str(capture.names[w]),
-                    o.metric,
-                    value,
-                    unit,
-                    o.file,
-                    o.line or "",
-                    o.column,
-                    o.text,
-                    o.formula,
-                )
-            ]
-        )
+        cell = (o.file, o.line or "", o.column, o.text, o.formula)
+        out.writerow(map(inert, (f"w{w + 1}", str(capture.names[w]), o.metric, value, unit, *cell)))
     write(buffer.getvalue())

@@ -78,13 +78,9 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
     capture.frames = frames
     middle, longest = float(np.median(frames)), int(np.argmax(frames))
     low = f"99 % within {show(float(np.percentile(frames, 99)), 'ns')}, " if len(frames) >= MANY else ""
-    capture.quality.append(
-        Quality(
-            "several-frames",
-            f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, {low}longest {show(float(frames[longest]), 'ns')} "
-            f"(frame {longest + 1}); workload times are sums over all frames",
-        )
-    )
+    text = f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, {low}longest {show(float(frames[longest]), 'ns')}"
+    text += f" (frame {longest + 1}); workload times are sums over all frames"
+    capture.quality.append(Quality("several-frames", text))
     each = _by_frame(codes, frame, np.where(leaf, time, 0.0), len(capture))
     capture.spreads = spreads(each)
     capture.quality += _spikes(capture, each, codes, middle)

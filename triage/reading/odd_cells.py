@@ -254,11 +254,8 @@ def _twice(block: Block) -> Iterator[_Found]:
     figures = {c for c in row if NUMBER.fullmatch(c) and len(c.strip("0.")) >= DIGITS}
     stamped = any(len(c) >= STAMP for c in figures)
     if len(figures) >= FIGURES or stamped or (len(block.rows) > FEWEST and _numbered(block, again[0])):
-        yield (
-            block.lines[again[0]],
-            "repeated-rows",
-            " repeats the line above it, cell for cell: its time may count double",
-        )
+        what = " repeats the line above it, cell for cell: its time may count double"
+        yield block.lines[again[0]], "repeated-rows", what
 
 
 def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
@@ -341,8 +338,5 @@ def _sum(block: Block) -> Iterator[_Found]:
     """A last row that is called like a sum of the others."""
     name = next((c for c in block.rows[-1] if c and not NUMBER.fullmatch(c)), "")
     if len(block.rows) >= SUMMED and duplicates.TOTAL.fullmatch(name):
-        yield (
-            block.lines[-1],
-            "total-row",
-            f": {name[:40]!r} is called like a sum of the other rows, and was read as one of them",
-        )
+        what = f": {name[:40]!r} is called like a sum of the other rows, and was read as one of them"
+        yield block.lines[-1], "total-row", what

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct, field
 
 from triage.capture.capture import Table
-from triage.capture.redundancy import Extremes, Ordered, Product, Shares
+from triage.capture.redundancy import summary
 from triage.capture.source import Source
 from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums
@@ -18,12 +18,7 @@ from triage.ground.phrasing import plural
 
 NAME = "clintercept"
 SIGN = ("performance timing results", "clintercept")
-REDUNDANT = (
-    Product(("time",), ("calls",), ("average",)),
-    Shares(("time%",), ("time",)),
-    Ordered((("min",), ("average",), ("max",))),
-    Extremes(("time",), ("calls",), ("min",), ("max",)),
-)
+REDUNDANT = summary("time", "calls", "average", "time%")
 TELLS = {"work": "compute", "api": "opencl"}
 TITLE = "OpenCL Intercept Layer, device times per kernel (text)"
 CAPTURE = "`cliloader -d ./app` (DevicePerformanceTiming=1) prints time and calls per kernel; with `-dv` names carry the launch's sizes."

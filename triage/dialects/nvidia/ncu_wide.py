@@ -325,8 +325,5 @@ def _speedups(table: Table, words: list[str], style: units.Style) -> None:
     for row, text in enumerate(words):
         claim = ncu_long.number(text, style) if text else np.nan
         if np.isfinite(claim) and claim > 0:
-            table.opinions.append(
-                Opinion(
-                    row, ncu_long.TOOL, "EstimatedSpeedup", "OPT", "largest estimated speedup of its rules", claim / 100
-                )
-            )
+            note = "largest estimated speedup of its rules"
+            table.opinions.append(Opinion(row, ncu_long.TOOL, "EstimatedSpeedup", "OPT", note, claim / 100))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.capture import Column, Table
-from triage.capture.redundancy import Extremes, Ordered, Product, Shares
+from triage.capture.redundancy import summary
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -18,12 +18,7 @@ SIGN = ("time(%)", "avg", "nvprof", "profiling")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, summary per kernel"
 CAPTURE = nvprof.CAPTURE
-REDUNDANT = (
-    Product(("time",), ("calls",), ("avg",)),
-    Shares(("time%",), ("time",)),
-    Ordered((("min",), ("avg",), ("max",))),
-    Extremes(("time",), ("calls",), ("min",), ("max",)),
-)
+REDUNDANT = summary("time", "calls", "avg", "time%")
 _TIMES = {"gpu.time": "time", "gpu.time_min": "min", "gpu.time_max": "max"}
 
 

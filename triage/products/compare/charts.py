@@ -93,11 +93,8 @@ def change(p: Judged, reach: float, margin: float) -> Markup:
     name, outside = look(p["verdict"]), abs(middle) > reach
     band = f'<rect class="d-band" x="{number(at(-margin))}%" y="1" width="{number(at(margin) - at(-margin))}%" height="18"/>'
     # between single runs nothing measured an interval
-    line = (
-        ""
-        if not p["measured"]
-        else f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
-    )
+    drawn = f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
+    line = drawn if p["measured"] else ""
     zero = '<line class="d-zero" x1="50%" x2="50%" y1="1" y2="19"/>'
     if outside:
         side = "‹" if middle < 0 else "›"

@@ -170,11 +170,9 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
         return None
     # a frame whose workloads carry no times has no such rest
     b, a = ([t for c in side if (t := c.frame_ns - c.uncovered_ns) > 0] for side in sides)
-    return (
-        {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}
-        if b and a
-        else None
-    )
+    if not b or not a:
+        return None
+    return {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}
 
 
 def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:

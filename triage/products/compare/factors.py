@@ -116,11 +116,8 @@ def _chief(ratios: dict[str, float], whole: float, b: Item, a: Item) -> tuple[st
     moved = {m: abs(math.log(r)) for m, r in ratios.items() if (r > 1) == (whole > 1)}
     most = max(moved, key=lambda m: moved[m], default="")
     if most and moved[most] > max(abs(math.log(rest)), math.log1p(MIN_RATIO_CHANGE)):
-        return (
-            _bytes(whole, b, a, most)
-            if most == ISSUED and _explain(BYTES, whole, b, a)
-            else _factor(most, ratios, b, a)
-        )
+        by_bytes = most == ISSUED and _explain(BYTES, whole, b, a)
+        return _bytes(whole, b, a, most) if by_bytes else _factor(most, ratios, b, a)
     return _bytes(whole, b, a) if not ratios and _explain(BYTES, whole, b, a) else ("", "")
 
 

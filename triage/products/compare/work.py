@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture
+from triage.capture.trace_nouns import DeviceTimeline
 from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.document.numbers import number
@@ -160,16 +161,12 @@ def _leaves(c: Capture, rows: Indices) -> Masks:
 
 def _measures() -> Iterator[tuple[str, str, Callable[[Part, Masks], float]]]:
     """(what, unit, how): amounts of work that no speed changes, in some workloads."""
-    yield (
-        "kernels",
-        "count",
-        lambda p, _: sum(x.kernels for x in p.capture.timeline.devices) if p.capture.timeline else 0,
-    )
+    yield "kernels", "count", lambda p, _: sum(x.kernels for x in _devices(p.capture))
     yield "launches", "count", lambda p, leaf: _calls(p.capture, leaf) if of_kernels(p.capture.input.tells) else 0
     yield "calls", "count", lambda p, leaf: 0 if of_kernels(p.capture.input.tells) else _calls(p.capture, leaf)
     yield "draws", "count", lambda p, leaf: _total(p, leaf, "draw.count")
-    yield "copies", "count", lambda p, _: sum(x.copies for x in p.capture.timeline.devices) if p.capture.timeline else 0
-    yield "bytes copied", "byte", lambda p, _: _copied(p.capture)
+    yield "copies", "count", lambda p, _: sum(x.copies for x in _devices(p.capture))
+    yield "bytes copied", "byte", lambda p, _: sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in _devices(p.capture))
     yield "threads", "count", _threads
     yield "FLOPs of operators", "count", lambda p, _: _operators(p.capture)
     yield "FLOPs", "count", lambda p, leaf: _total(p, leaf, "flop.fp32")
@@ -181,8 +178,8 @@ def _calls(c: Capture, leaf: Masks) -> float:
     return 0.0 if c.timeline else float(c.calls[leaf].sum())
 
 
-def _copied(c: Capture) -> float:
-    return sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in c.timeline.devices) if c.timeline else 0
+def _devices(c: Capture) -> Sequence[DeviceTimeline]:
+    return c.timeline.devices if c.timeline else ()
 
 
 def _operators(c: Capture) -> float:

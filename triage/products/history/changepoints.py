@@ -314,17 +314,7 @@ def _refined(sums: Sums, marker: int, begun: list[tuple[int, int]], builds: int,
         change = float(step[best])
         if abs(change) <= half:
             continue
-        out.append(
-            Shift(
-                marker,
-                int(tried[best]),
-                seen,
-                int(near.min()),
-                int(near.max()),
-                math.expm1(change),
-                math.expm1(change - half),
-                math.expm1(change + half),
-                end,
-            )
-        )
+        where = int(tried[best]), seen, int(near.min()), int(near.max())
+        middle, low, high = (math.expm1(x) for x in (change, change - half, change + half))
+        out.append(Shift(marker, *where, middle, low, high, end))
     return out

@@ -87,28 +87,21 @@ def record(d: Diagnosis, b: Bundle) -> Run:
     kept = [(name, ns, cause) for name, (ns, cause) in longest[:MAX_MARKERS_PER_RUN]]
     if rest := sum(ns for _, (ns, _) in longest[MAX_MARKERS_PER_RUN:]):
         kept.append((OTHERS, rest, ""))
-    return Run(
-        c.sha256,
-        c.input.path,
-        b.frame["duration_ns"],
-        b.frame["recoverable_ns"],
-        d.version,
-        d.book.sha256,
-        tuple(kept),
-        tuple(
-            Todo(
-                i["cause"],
-                i["title"],
-                i["rank"],
-                i["saved_ns"],
-                i["share"],
-                i["level"],
-                i["confidence"],
-                i["workload_count"],
-            )
-            for i in b.todo
-        ),
-    )
+    todo = [
+        Todo(
+            i["cause"],
+            i["title"],
+            i["rank"],
+            i["saved_ns"],
+            i["share"],
+            i["level"],
+            i["confidence"],
+            i["workload_count"],
+        )
+        for i in b.todo
+    ]
+    whole = b.frame["duration_ns"], b.frame["recoverable_ns"]
+    return Run(c.sha256, c.input.path, *whole, d.version, d.book.sha256, tuple(kept), tuple(todo))
 
 
 def shown(marker: str) -> str:

@@ -22,7 +22,7 @@ from triage.ground.errors import RuleError, UnknownUnit
 from triage.ground.method import REVISIONS
 from triage.inference.evaluate import Lookup
 from triage.products.rule_checks.expectations import Expectation
-from triage.rulebook.expression import FALSE, TRUE, UNKNOWN, Condition
+from triage.rulebook.expression import COMPARE, FALSE, TRUE, UNKNOWN, Condition
 from triage.rulebook.reference import line_of, meant
 from triage.rulebook.rule import Rule, quantity
 from triage.rulebook.texts import used
@@ -210,15 +210,7 @@ def _edges(rule: Rule) -> Iterator[tuple[int, str]]:
             step = max(abs(at) * 1e-6, 1e-9)
             for value in (at - step, at, at + step):
                 view = facts_view({metric: value})
-                want = {
-                    ">": value > at,
-                    ">=": value >= at,
-                    "<": value < at,
-                    "<=": value <= at,
-                    "==": value == at,
-                    "!=": value != at,
-                }[c.op]
                 truth = c(Lookup(rule, view, method))
-                if int(truth[0] if is_column(truth) else truth) != int(want):
+                if int(truth[0] if is_column(truth) else truth) != int(COMPARE[c.op](value, at)):
                     line = line_of(rule.file, "when", threshold, after=rule.line)
                     yield line, f"{c.text} is wrong at {value:g} ({method})"
