@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from triage import devices, schema
 from triage.capture.arrays import Floats
@@ -21,9 +22,9 @@ from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares, Sum
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.intel import properties, pti, sets
+from triage.dialects.intel import properties, pti
 from triage.dialects.tables import device_name, extents
-from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.ground.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
 
 NAME = "intel-pti"
 SIGN = ("[ns]", "(ns)")
@@ -70,8 +71,6 @@ _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; 
 _COPY = re.compile(
     r"(?:zeCommandListAppendMemory|clEnqueue(?:Read|Write|Copy|Fill)|zeCommandListAppend(?:Image|Barrier))"
 )
-
-
 _AREAS = ("eu", "l3", "slm", "gti", "sampler", "gpu", "lsc", "icache", "tlb", "shader")
 # metric -> its position in the kernel's key
 _KEYED = {
@@ -105,7 +104,7 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """A header with GpuTime[ns] or Time[ns], a PTI sample's EU columns, or unitrace's timing summary."""
     if source.is_folder:
-        files = sets.files(source)
+        files = sets_in(source)
         return Match(0.90, f"a folder with {files[0].name} and others") if len(files) > 1 else None
     # application output may come first, so every line of the head is looked at; this spares all other files the look
     if not any(word in source.head_text for word in ("[ns]", "(ns)")):
@@ -161,7 +160,7 @@ def read(source: Source, options: Options) -> Table:
     BadCapture for a header without rows, UnknownUnit for a unit that no PTI tool writes.
     """
     if source.is_folder:
-        return sets.join(source, [read(file, options) for file in sets.files(source)])
+        return join_sets(source, [read(file, options) for file in sets_in(source)])
     blocks = pti.blocks(source)
     kernels = [b for b in blocks if pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
     if not kernels:
@@ -323,3 +322,40 @@ def collect(metrics: list[str]) -> str:
         return f"unitrace -q -g {groups[0]} -o metrics.csv ./app"
     each = "unitrace -q -g $set -o out/metrics_$set.csv ./app"
     return f"mkdir -p out; for set in {' '.join(groups)}; do {each}; done"
+
+
+def sets_in(folder: Source) -> list[Source]:
+    """The sets in a folder, by name, as the printed command writes them."""
+    return [f for f in folder.children("metrics_*.csv") if _holds_times(f)]
+
+
+def _holds_times(file: Source) -> bool:
+    try:
+        return "[ns]" in file.head_text
+    except TriageError:  # what cannot be read is no set, and no reason to refuse the folder
+        return False
+
+
+def join_sets(folder: Source, tables: list[Table]) -> Table:
+    """The first set with what the others add; its times count. BadCapture where the runs did not launch alike."""
+    whole = tables[0]
+    for more in tables[1:]:
+        if list(more.names) != list(whole.names):
+            raise BadCapture(
+                f"{more.files[0].path}: launched other kernels than {whole.files[0].path}",
+                "name one of the files alone; sets are joined only if all runs launch the same kernels",
+            )
+        whole.files += more.files
+        at = len(whole.files) - len(more.files)
+        for ours, theirs in ((whole.columns, more.columns), (whole.raw, more.raw)):
+            for name, column in theirs.items():
+                if name not in ours:
+                    lines = more.lines if column.lines is None else column.lines
+                    ours[name] = replace(column, file=column.file + at, lines=lines)
+        whole.quality += more.quality
+        whole.unmapped = [*whole.unmapped, *(u for u in more.unmapped if u not in whole.unmapped)]
+    whole.files.insert(0, folder)  # what the user typed comes first
+    for column in {id(c): c for c in (*whole.columns.values(), *whole.raw.values())}.values():
+        column.file += 1
+    whole.notes.append(f"{len(tables)} metric sets were read together; times are those of {tables[0].files[1].name}")
+    return whole

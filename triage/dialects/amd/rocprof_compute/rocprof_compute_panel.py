@@ -8,9 +8,12 @@ workload. Panels of which nothing follows are refused by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture import shape
 from triage.capture.capture import Column, Table
@@ -19,7 +22,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.amd.counters.counter_names import SM_PARTS
-from triage.dialects.amd.rocprof_compute import panels, pmc_perf
+from triage.dialects.amd.rocprof_compute import pmc_perf
 from triage.dialects.tables import wide_table
 from triage.ground import csv_rows, units
 from triage.ground.errors import BadCapture, NotTriageable
@@ -40,6 +43,41 @@ all analysed dispatches without times; the workload folder itself (see rocprof-c
 _SOL = {name: (metric, figure) for name, metric, figure in csv_rows.rows(__file__, "speed_of_light.csv")}
 
 
+class Panel(Struct, frozen=True):
+    """One panel: its title, a row that no other has, and what its rows mean.
+
+    rows: name as printed -> (canonical id, factor to its unit from what is printed). inverse: rows of hits whose metric
+    counts the misses. parts: rows whose metric is their share of another row, by its name.
+    """
+
+    title: str
+    only: str
+    rows: dict[str, tuple[str, float]] = field(default_factory=dict)
+    inverse: frozenset[str] = frozenset()
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+def _panels() -> Iterator[Panel]:
+    for (title, only), rows in groupby(csv_rows.rows(__file__, "panels.csv"), key=itemgetter(0, 1)):
+        listed = list(rows)
+        named = {row[2]: (row[3], float(row[4])) for row in listed}
+        inverse = frozenset(row[2] for row in listed if row[5])
+        yield Panel(title, only, named, inverse, {row[2]: row[6] for row in listed if row[6]})
+
+
+PERCENT = 0.01
+PANELS = tuple(_panels())
+# rows of 17.1 in GB/s: their share of the row that states the memory's peak, else the rate itself
+FABRIC = {
+    "L2-Fabric Read BW": "fabric.read_throughput",
+    "L2-Fabric Write and Atomic BW": "fabric.write_throughput",
+    "L2-Fabric Write BW": "fabric.write_throughput",
+}
+PEAK = "HBM Bandwidth"
+RATE, GIGA = "gb/s", 1e9  # bytes per second, although older versions print Gb/s
+SPREAD = "Req"  # row of 18.1 whose average and maximum tell how evenly the channels are loaded
+
+
 def names() -> dict[str, list[str]]:
     """The rows of the panel."""
     out: dict[str, list[str]] = {
@@ -49,7 +87,7 @@ def names() -> dict[str, list[str]]:
     }
     for printed, (metric, _) in _SOL.items():
         out.setdefault(metric, []).append(printed)
-    for panel in panels.PANELS:
+    for panel in PANELS:
         for name, (metric, _) in panel.rows.items():
             out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
     # the workload folder that the panels were made from holds the rest
@@ -188,7 +226,7 @@ def _single(
     source: Source, found: dict[str, int], rows: Mapping[str, tuple[int, Sequence[str]]], options: Options, section: str
 ) -> Table | None:
     """A panel of one unit as one workload, None for a panel that is not among them or says nothing."""
-    known = (p for p in panels.PANELS if (p.title.startswith(f"{section} ") if section else _plain(p.only) in rows))
+    known = (p for p in PANELS if (p.title.startswith(f"{section} ") if section else _plain(p.only) in rows))
     panel = next(known, None)
     at = found.get("value", found.get("expression", -1))
     if panel is None or at < 0:
@@ -226,24 +264,24 @@ def _single(
             header, unit = f"{cells[found['metric']].strip()} ({panel.title})", "%" if factor == 0.01 else ""
             values, lines = np.array([value * factor]), np.array([number])
             table.columns[metric] = Column(values, header, at + 1, unit, factor, lines=lines)
-    peak = cell(panels.PEAK, at)
-    for name, metric in panels.FABRIC.items():
+    peak = cell(PEAK, at)
+    for name, metric in FABRIC.items():
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
-            pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
-            compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
+            pair = {name: (name, at), PEAK: (PEAK, at)}
+            compute(metric, f"{name} / {PEAK}", value / peak, pair)
     moved = {
         name: v
-        for name in panels.FABRIC
-        if (v := cell(name, at)) is not None and _unit_word(rows[_plain(name)][1], found) == panels.RATE
+        for name in FABRIC
+        if (v := cell(name, at)) is not None and _unit_word(rows[_plain(name)][1], found) == RATE
     }
     if moved and not peak:
-        rate = panels.GIGA * sum(moved.values())
+        rate = GIGA * sum(moved.values())
         compute("vram.bandwidth", " + ".join(moved), rate, {name: (name, at) for name in moved})
     highest = found.get("max", -1)
-    mean, most = cell(panels.SPREAD, at), cell(panels.SPREAD, highest)
+    mean, most = cell(SPREAD, at), cell(SPREAD, highest)
     if panel.title.startswith("18.1") and mean is not None and most:
         columns = {"average": at, "maximum": highest}
-        pair = {f"{panels.SPREAD} ({which})": (panels.SPREAD, column) for which, column in columns.items()}
+        pair = {f"{SPREAD} ({which})": (SPREAD, column) for which, column in columns.items()}
         compute("l2.channel_imbalance", "1 - average / maximum over the channels", 1 - mean / most, pair)
     if not table.columns:
         return None
@@ -298,7 +336,7 @@ def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
 
 def _is_counted(cells: Sequence[str], found: dict[str, int], factor: float) -> bool:
     """True for a row of shares that an older version printed as a count."""
-    return factor == panels.PERCENT and _unit(cells, found) == COUNTED
+    return factor == PERCENT and _unit(cells, found) == COUNTED
 
 
 def _sums(table: Table) -> None:
