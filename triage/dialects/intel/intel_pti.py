@@ -223,11 +223,8 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
         if len(bad):
             verb, whose = ("is", "its") if len(bad) == 1 else ("are", "their")
-            table.remark(
-                "profiler-flags",
-                f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]}): {whose} metrics may be wrong",
-                int(bad[0]),
-            )
+            marked = f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]})"
+            table.remark("profiler-flags", f"{marked}: {whose} metrics may be wrong", int(bad[0]))
     table.unmapped = plan.unmapped
     return table
 
@@ -280,11 +277,8 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
             kernel = data.numbers[plan.extra["KernelTime"]]
             off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1
             if off.any():
-                table.remark(
-                    "two-times",
-                    f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows",
-                    int(np.argmax(off)),
-                )
+                text = f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows"
+                table.remark("two-times", text, int(np.argmax(off)))
     # a kernel of ten samples is ten rows; weighted by time they average to its rates, and as tenths they count as one
     if data.sampled and "frame.calls" not in c:
         share = _samples(data, plan)
@@ -293,9 +287,8 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
             text = f"the samples name no kernel instance: each of {tables} tables was taken for calls of its own"
             table.remark("calls-by-table", text)
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
-        table.notes.append(
-            f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime"
-        )
+        instances = f"{round(float(share.sum()))} kernel instances"
+        table.notes.append(f"{len(table)} rows are time samples of {instances}, weighted by GpuTime")
 
 
 def _samples(data: pti.Data, plan: _Plan) -> Floats:
@@ -354,8 +347,6 @@ def join_sets(folder: Source, tables: list[Table]) -> Table:
                     ours[name] = replace(column, file=column.file + at, lines=lines)
         whole.quality += more.quality
         whole.unmapped = [*whole.unmapped, *(u for u in more.unmapped if u not in whole.unmapped)]
-    whole.files.insert(0, folder)  # what the user typed comes first
-    for column in {id(c): c for c in (*whole.columns.values(), *whole.raw.values())}.values():
-        column.file += 1
+    whole.put_first(folder)
     whole.notes.append(f"{len(tables)} metric sets were read together; times are those of {tables[0].files[1].name}")
     return whole

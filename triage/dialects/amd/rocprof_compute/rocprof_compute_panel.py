@@ -131,9 +131,8 @@ def read(source: Source, options: Options) -> Table:
     found = _columns(headers)
     shape.check(source, line + 1, None, headers)
     records = sorted(source.records(range(line + 1, line + 400)).items())
-    rows = [
-        (number, cells) for number, cells in records if len(cells) > found["metric"] and cells[found["metric"]].strip()
-    ]
+    at = found["metric"]
+    rows = [(number, cells) for number, cells in records if len(cells) > at and cells[at].strip()]
     if not rows:
         raise BadCapture(f"{source.path}: header without rows", "analyze the capture again")
     table = panel(source, headers, rows, options)
@@ -199,20 +198,13 @@ def _speed_of_light(
         used.add(_plain(name))
         unit = "%" if which == "pop" or _unit(cells, found) == "%" else ""
         factor = 0.01 if unit else 1.0
-        table.columns[metric] = Column(
-            np.array([value * factor]),
-            f"{cells[found['metric']].strip()} / {headers[column]}",
-            column + 1,
-            unit,
-            factor,
-            lines=np.array([number]),
-        )
+        header = f"{cells[found['metric']].strip()} / {headers[column]}"
+        table.columns[metric] = Column.of_cell(value * factor, header, column + 1, number, unit, factor)
         if metric == "valu.active_threads":  # its percent of peak, threads of a full wave, is a metric of its own
             pop = found["pop"]
             if (share := _value(source, number, pop, cells, style)) is not None:
-                table.columns["valu.utilization"] = Column(
-                    np.array([share / 100]), headers[pop], pop + 1, "%", 0.01, lines=np.array([number])
-                )
+                of_peak = Column.of_cell(share / 100, headers[pop], pop + 1, number, "%", 0.01)
+                table.columns["valu.utilization"] = of_peak
     if not table.columns:
         return None
     table.quality += odd.remarks()
@@ -262,18 +254,14 @@ def _single(
         else:
             number, cells = rows[_plain(name)]
             header, unit = f"{cells[found['metric']].strip()} ({panel.title})", "%" if factor == 0.01 else ""
-            values, lines = np.array([value * factor]), np.array([number])
-            table.columns[metric] = Column(values, header, at + 1, unit, factor, lines=lines)
+            table.columns[metric] = Column.of_cell(value * factor, header, at + 1, number, unit, factor)
     peak = cell(PEAK, at)
     for name, metric in FABRIC.items():
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
             pair = {name: (name, at), PEAK: (PEAK, at)}
             compute(metric, f"{name} / {PEAK}", value / peak, pair)
-    moved = {
-        name: v
-        for name in FABRIC
-        if (v := cell(name, at)) is not None and _unit_word(rows[_plain(name)][1], found) == RATE
-    }
+    of_fabric = {name: v for name in FABRIC if (v := cell(name, at)) is not None}
+    moved = {name: v for name, v in of_fabric.items() if _unit_word(rows[_plain(name)][1], found) == RATE}
     if moved and not peak:
         rate = GIGA * sum(moved.values())
         compute("vram.bandwidth", " + ".join(moved), rate, {name: (name, at) for name in moved})
@@ -285,9 +273,8 @@ def _single(
         compute("l2.channel_imbalance", "1 - average / maximum over the channels", 1 - mean / most, pair)
     if not table.columns:
         return None
-    table.notes.append(
-        f"panel {panel.title}: averages over all analysed dispatches; the workload folder holds every dispatch"
-    )
+    averages = "averages over all analysed dispatches; the workload folder holds every dispatch"
+    table.notes.append(f"panel {panel.title}: {averages}")
     return table
 
 
@@ -344,9 +331,8 @@ def _sums(table: Table) -> None:
     parts = [p for p in SM_PARTS if p in table.columns]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         values = np.fmax.reduce([table.columns[p].values for p in parts])
-        table.columns["sm.throughput"] = Column(
-            values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts)
-        )
+        formula = f"max({', '.join(parts)})"
+        table.columns["sm.throughput"] = Column(values, "busiest sub-unit", formula=formula, inputs=tuple(parts))
     pair = ("fabric.read_throughput", "fabric.write_throughput")
     if all(p in table.columns for p in pair):
         total = table.columns[pair[0]].values + table.columns[pair[1]].values
