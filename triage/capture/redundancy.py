@@ -196,10 +196,8 @@ class Shares(_OfColumns, frozen=True):
         total, room = sum(s.value for s in found), 0.5 + sum(s.half for s in found)
         if len(found) < len(rows) or any(abs(total - 100 * n) <= room for n in range(1, self.tables + 1)):
             return ""
-        missing = "rows are missing: times are at least what is listed"
-        return f"the percentages add up to {total:.1f} %: " + (
-            missing if total < 100 else "rows stand twice, or a share is wrong"
-        )
+        missing, twice = "rows are missing: times are at least what is listed", "rows stand twice, or a share is wrong"
+        return f"the percentages add up to {total:.1f} %: {missing if total < 100 else twice}"
 
 
 class Ticks(_OfColumns, frozen=True):

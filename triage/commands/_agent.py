@@ -36,9 +36,8 @@ from triage.products.settings import Settings
 
 MAX_ANSWER_CHARS = 12_000
 MAX_TEXT_CHARS = 600  # of one text in an answer
-STEP: ContextVar[Callable[[str], None]] = ContextVar(
-    "STEP", default=lambda step: None
-)  # called at each step of long work
+# called at each step of long work
+STEP: ContextVar[Callable[[str], None]] = ContextVar("STEP", default=lambda step: None)
 
 
 class Tools(Struct, dict=True):
@@ -215,9 +214,8 @@ class Tools(Struct, dict=True):
 
     def causes(self) -> list[dict[str, str]]:
         """Id, title and meaning of every cause."""
-        return [
-            {"cause": c.id, "title": c.title, "meaning": c.meaning} for c in self.settings.rulebook().causes.values()
-        ]
+        causes = self.settings.rulebook().causes.values()
+        return [{"cause": c.id, "title": c.title, "meaning": c.meaning} for c in causes]
 
     def rules(self) -> list[dict[str, str]]:
         """Id, name, title and cause of every rule."""

@@ -87,9 +87,8 @@ class _One:
         fired = self.fired()
         close = near_misses(self.o, self.i, self.origins)[:MAX_NEAR]
         listed = {self.rules[n.rule].id for n in close}
-        away = dict.fromkeys(
-            (rule, why) for rule, w, why in Reasons(self.o).ruled_out() if w == self.w and rule not in listed
-        )
+        excluded = Reasons(self.o).ruled_out()
+        away = dict.fromkeys((rule, why) for rule, w, why in excluded if w == self.w and rule not in listed)
         return "\n".join(
             [
                 *self.head(),
@@ -172,9 +171,8 @@ class _One:
                 waits.setdefault(self.o.waits_for(k, self.i), []).append(rule.id)
         out = []
         for metrics, rules in sorted(waits.items(), key=lambda x: (-len(x[1]), x[0])):
-            out.append(
-                wrap(f"{_some(rules)}: {_some(dict.fromkeys(map(_label, metrics))) or 'a derived fact'}", "  - ")
-            )
+            labels = _some(dict.fromkeys(map(_label, metrics))) or "a derived fact"
+            out.append(wrap(f"{_some(rules)}: {labels}", "  - "))
         wanted = sorted({m for metrics in waits for m in metrics})
         command = self.o.collect(wanted) if wanted else ""
         return [*out, wrap(command, "    ")] if command else out

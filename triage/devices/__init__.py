@@ -162,9 +162,8 @@ def named(text: str, vendor: str) -> Device | None:
     products = {d.name: d for hit, d in hits.items() if not any(hit != h and hit in h for h in hits)}
     if products:
         return next(iter(products.values())) if len(products) == 1 else None
-    archs = {
-        d.arch: d for word in words if not word.isdigit() and (d := _of_word(word)) is not None and d.vendor == vendor
-    }
+    known = (_of_word(word) for word in words if not word.isdigit())
+    archs = {d.arch: d for d in known if d is not None and d.vendor == vendor}
     return next(iter(archs.values())) if len(archs) == 1 else None
 
 

@@ -129,9 +129,8 @@ def _figures(column: Column, fractions: Sequence[str]) -> bool:
 def _grouped(column: Column) -> bool:
     """True for several figures with three digits behind the point that are no eighths, and none below one."""
     pointed = [c for c in column if "." in c]
-    return len({c[-GROUP:] for c in pointed if int(c[-GROUP:]) % 125}) >= GROUP and not any(
-        c[0] == "0" for c in pointed
-    )
+    decimals = {c[-GROUP:] for c in pointed if int(c[-GROUP:]) % 125}
+    return len(decimals) >= GROUP and not any(c[0] == "0" for c in pointed)
 
 
 def _odd(column: Column, places: Sequence[int]) -> int:

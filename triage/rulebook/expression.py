@@ -253,10 +253,8 @@ def condition(text: str) -> Condition:
         # `a < b < c` would be two comparisons with one truth, and each condition is one literal for the engine
         if len(node.ops) != 1 or type(node.ops[0]) not in _SIGNS:
             raise ExpressionError("one comparison with > >= < <= == != per condition")
-        left, right = node.left, node.comparators[0]
-        return Condition(
-            text.strip(), _value(left, ast.unparse(left)), _SIGNS[type(node.ops[0])], _value(right, ast.unparse(right))
-        )
+        first, second = (_value(side, ast.unparse(side)) for side in (node.left, node.comparators[0]))
+        return Condition(text.strip(), first, _SIGNS[type(node.ops[0])], second)
     if dotted(node):
         return Condition(text.strip(), _value(node, text.strip()), "!=", None)
     raise ExpressionError("a condition is one comparison or one name; write `all:` / `any:` instead of and/or/not")

@@ -154,11 +154,9 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         return
     values, damaged = elapsed(start, end)
     if damaged:
-        table.remark(
-            "damaged-timestamps",
-            f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {start[0]}), so they "
-            "have no duration: use the file that the profiler wrote",
-        )
+        rounded = f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {start[0]})"
+        hint = "so they have no duration: use the file that the profiler wrote"
+        table.remark("damaged-timestamps", f"{rounded}, {hint}")
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]
         took = Column.computed(values, f"{b.header} - {a.header}", (b.header, a.header))

@@ -124,9 +124,8 @@ def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
     whole = not spans or len(line.rstrip()) > spans[-2][1]
     if whole and (not spans or line[spans[0][1] : spans[1][0]].strip()):  # without rules, or longer than those above it
         name, *figures = _noted(line)
-        unit = (
-            figures.pop(0) if len(figures) > 1 and not _FIGURE.fullmatch(figures[0]) else ""
-        )  # `Duration    us    190.88`
+        # `Duration    us    190.88`
+        unit = figures.pop(0) if len(figures) > 1 and not _FIGURE.fullmatch(figures[0]) else ""
         if figures and (quoted := _FIGURE.fullmatch(figures[0])):  # `Memory Throughput    26.05 %`
             return name, unit or quoted["unit"] or "", quoted["value"]
         name, _, value = name.rpartition(" ")

@@ -60,20 +60,17 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: {of_runs}nvprof summary of {rows} API calls, without GPU work",
             "run: nvprof --csv --print-gpu-summary ./your-app",
         )
-    table = Table(
-        NAME, [source], np.array([r[name] for _, r in gpu], dtype=object), {}, lines=np.array([n for n, _ in gpu])
-    )
+    names, lines = np.array([r[name] for _, r in gpu], dtype=object), np.array([n for n, _ in gpu])
+    table = Table(NAME, [source], names, {}, lines=lines)
     odd = Odd()
     for metric, header in _TIMES.items():
         if header in low:
             c = low.index(header)
             table.columns[metric] = nvprof.glued_time(source, best, gpu, c, odd)
     calls = low.index("calls")
-    table.columns["frame.calls"] = Column(
-        np.array([odd.number(r[calls], "us", best.headers[calls], n) for n, r in gpu], dtype=float),
-        best.headers[calls],
-        best.position(calls),
-    )
+    header = best.headers[calls]
+    counted = np.array([odd.number(r[calls], "us", header, n) for n, r in gpu], dtype=float)
+    table.columns["frame.calls"] = Column(counted, header, best.position(calls))
     table.quality += odd.remarks()
     table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     table.unmapped = [h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())]

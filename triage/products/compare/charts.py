@@ -73,9 +73,8 @@ def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float,
 
 def reach(pairs: Sequence[Judged]) -> float:
     """Half the width of the changes' common scale: holds nine in ten intervals, at least 10 %, at most doubling."""
-    ends = sorted(
-        max(abs(x) for x in p["interval"] if x is not None) for p in pairs if p["interval"] and any(p["interval"])
-    )
+    intervals = (p["interval"] for p in pairs if p["interval"] and any(p["interval"]))
+    ends = sorted(max(abs(x) for x in interval if x is not None) for interval in intervals)
     return min(1.0, max(0.1, ends[int(len(ends) * 0.9)] if ends else 0.1))
 
 

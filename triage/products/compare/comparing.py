@@ -301,9 +301,8 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
         word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
     # excused only where it got faster
-    excused = [
-        c for c in changes if c["moved"] and may_fall(c["metric"]) and (c["after"] or 0.0) < (c["before"] or 0.0)
-    ]
+    fell = (c for c in changes if c["moved"] and (c["after"] or 0.0) < (c["before"] or 0.0))
+    excused = [c for c in fell if may_fall(c["metric"])]
     if judged["verdict"] == FASTER and excused:
         names = " and ".join(f"lower {c['label']}" for c in excused[:2])
         word += f"; {names} {'is' if len(excused) == 1 else 'are'} not a regression"

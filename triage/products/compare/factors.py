@@ -151,11 +151,8 @@ def _factor(metric: str, ratios: dict[str, float], b: Item, a: Item) -> tuple[st
 
 def _stall(faster: bool, b: Item, a: Item) -> str:
     """`; long scoreboard stalls 60.0 % -> 20.0 %`: the stall that changed most, else the warps; "" where neither went with the rate."""
-    waits = {
-        m: median(a.factors[m]) - median(b.factors[m])
-        for m in b.factors.keys() & a.factors.keys()
-        if m.startswith("stall.")
-    }
+    stalls = [m for m in b.factors.keys() & a.factors.keys() if m.startswith("stall.")]
+    waits = {m: median(a.factors[m]) - median(b.factors[m]) for m in stalls}
     stall = (min if faster else max)(waits, key=lambda m: waits[m], default="")
     if stall and abs(waits[stall]) >= STALL and (waits[stall] < 0) == faster:
         shares = f"{_shown(median(b.factors[stall]), 'ratio')} -> {_shown(median(a.factors[stall]), 'ratio')}"

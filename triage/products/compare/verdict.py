@@ -90,9 +90,8 @@ class Verdicts:
     def at(self, i: int) -> Judged:
         """Verdict on one pair."""
         before, after = self.before.at(i), self.after.at(i)
-        remarks = [
-            f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)
-        ]
+        sides = (("before", before), ("after", after))
+        remarks = [f"{side}: {text}" for side, times in sides for text in oddities(times)]
         b, a, d = float(self.before_ns[i]), float(self.after_ns[i]), self.found.at(i)
         known = bool(before and after)
         return {

@@ -28,20 +28,17 @@ _FAR = 4.0  # standard deviations from the median of its build beyond which a ru
 _CLIP = 3.0  # beyond which it counts as that far where noise is measured
 _WILD = 5.0  # a build's own variance counts where it is so many times that of all builds
 _PAIR = 0.9539  # median distance of two runs, in standard deviations
-KNOWN = (
-    6  # steps between the builds before it from which their spread is estimated; below it a build is judged by its runs
-)
+# steps between the builds before it from which their spread is estimated; below it a build is judged by its runs
+KNOWN = 6
 _CHANGES = 0.25, 6  # part of the steps, and number of them, that may be changes and are left out as the largest
-NOISIEST = (
-    0.05  # assumed of a run where noise is not measured: heuristic, the largest of games and kernels at free clocks
-)
+# assumed of a run where noise is not measured: heuristic, the largest of games and kernels at free clocks
+NOISIEST = 0.05
 SURE = 1e-4  # chance that a step of the detectable size is missed
 _EXTRA = 1.4  # builds may differ by this much more than their runs explain before it counts as noise between builds
 _JUST = 5  # builds
 _LOOKS = 40  # so many independent looks the search over builds is worth; measured by benchmarks/history_year.py
-_YOUNG = (
-    3  # of which two builds are worth two, one per limit, and each further one so many; benchmarks/history_young.py
-)
+# of which two builds are worth two, one per limit, and each further one so many; benchmarks/history_young.py
+_YOUNG = 3
 _SURE = 6.63  # 99 % of chi squared: builds whose likelihood is within this of the best may be the one, too
 
 
@@ -90,9 +87,8 @@ def levels(times: Floats, of: Indices, builds: int, *, spread_known: bool = True
         # a run far from the others says nothing about its build, unless it alone is where earlier builds were
         before = _recent(middle)[of]
         # the scale of few runs is itself uncertain
-        stray = (np.abs(x - middle[of]) > _FAR * (1 + 4 / len(x)) * scale) & ~(
-            np.abs(x - before) < np.abs(middle[of] - before)
-        )
+        far = np.abs(x - middle[of]) > _FAR * (1 + 4 / len(x)) * scale
+        stray = far & ~(np.abs(x - before) < np.abs(middle[of] - before))
         taken = known & ~((n[of] > 2) & stray)
         n = _sums(taken.astype(np.float64), of, builds)
         mean = _sums(np.where(taken, x, 0.0), of, builds) / n
@@ -248,9 +244,8 @@ def shifts(found: Levels, floor: float = FLOOR) -> list[Shift]:
         best, where = np.zeros(markers), np.zeros(markers, dtype=np.int64)
         for at in range(max(1, now - REACH + 1), now + 1):
             step, error, assumed = sums.step(start, np.full(markers, at), np.full(markers, now + 1))
-            beyond = np.where(
-                (start < at) & (np.abs(step) > least), np.abs(step) / far.half(error, assumed, every), 0.0
-            )
+            counts = (start < at) & (np.abs(step) > least)
+            beyond = np.where(counts, np.abs(step) / far.half(error, assumed, every), 0.0)
             better = beyond > best
             best, where = np.where(better, beyond, best), np.where(better, at, where)
         for m in np.flatnonzero(best > 1).tolist():

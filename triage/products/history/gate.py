@@ -72,9 +72,8 @@ def gate(
         words = build(named(fixed))
     else:
         count = len(order) - 1
-        words = (f"the previous {count} builds" if count > 1 else "the previous build") + (
-            f" on {against}" if against else ""
-        )
+        words = f"the previous {count} builds" if count > 1 else "the previous build"
+        words += f" on {against}" if against else ""
     doc = judge(load(db, order), words, order.index(fixed) if fixed else None, threshold, floor, budgets or {})
     doc["notes"][:0] = late
     if strict:
@@ -93,9 +92,8 @@ def judge(
     """Judge the last build of a trend. against: the baseline in words. first: the build that is the baseline, None for all."""
     level = levels(trend.times, trend.of, len(trend.builds))
     steps = shifts(level, floor)
-    slower, faster, span = (
-        _rolling(trend, level, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
-    )
+    found = _rolling(trend, level, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
+    slower, faster, span = found
     if (trend.times[:, :-1] == trend.times[:, -1:]).all(axis=0).any():  # a frame that is one marker
         slower, faster = ([m for m in side if m["marker"] != [FRAME]] for side in (slower, faster))
         span = None
@@ -340,9 +338,8 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, n
         middle = float(np.median([m["change"] for m in mine]))
         alike = sum(abs(m["change"] - middle) < 0.5 * middle for m in mine)
         if len(mine) >= 5 and len(mine) > 0.5 * len(trend.markers) and 5 * alike > 4 * len(mine):
-            out.append(
-                f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}: suspect clocks, driver or machine first"
-            )
+            slowed = f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}"
+            out.append(f"{slowed}: suspect clocks, driver or machine first")
     return out
 
 

@@ -86,9 +86,8 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
         raise TriageError(f"{path}: no such history", "create it: triage history add CAPTURE...")
     db: Database | None = None
     try:
-        if other := _foreign_beside(
-            where
-        ):  # SQLite would write through a link, and delete the file that a journal names
+        # SQLite would write through a link, and delete the file that a journal names
+        if other := _foreign_beside(where):
             raise TriageError(f"{other}: not a journal of triage", "move it away, or copy the history alone")
         if create:
             in_reach(where.parent, "--history")
@@ -263,10 +262,9 @@ def _ids(db: Database, table: str, rows: Sequence[tuple[str, ...]]) -> dict[str,
     """name -> id of a table of names, new ones made. A cause's title follows the rules of today."""
     if not rows:
         return {}
-    columns = "name, title" if table == "cause" else "name"
-    update = (
-        "DO UPDATE SET title = excluded.title WHERE title IS NOT excluded.title" if table == "cause" else "DO NOTHING"
-    )
+    columns, update = "name", "DO NOTHING"
+    if table == "cause":
+        columns, update = "name, title", "DO UPDATE SET title = excluded.title WHERE title IS NOT excluded.title"
     holes = ", ".join("?" * len(rows[0]))
     db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({holes}) ON CONFLICT (name) {update}", rows)
     wanted = {row[0] for row in rows}

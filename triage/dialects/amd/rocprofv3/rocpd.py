@@ -125,9 +125,8 @@ def _columns(table: Table, run: Run, start: Indices, end: Indices) -> None:
     # with a table of timestamps the rows hold none: nothing to quote, so the figures stand as read
     for header, values in (("start", start), ("end", end)):
         table.raw[header] = Column(values.astype(np.float64), header, 0, "ns", formula=f"{header} of the row")
-    table.columns["gpu.time"] = Column(
-        (end - start).astype(np.float64), "", unit="ns", formula="end - start", inputs=("end", "start")
-    )
+    took = (end - start).astype(np.float64)
+    table.columns["gpu.time"] = Column(took, "", unit="ns", formula="end - start", inputs=("end", "start"))
     table.raw.update({a: Column(shapes[a], a, at[a]) for a in AXES if a in shapes})
     groups, items = (
         [shapes[f"{what}_size_{a}"] for a in "xyz" if f"{what}_size_{a}" in shapes] for what in ("workgroup", "grid")

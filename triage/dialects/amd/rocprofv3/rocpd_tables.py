@@ -48,17 +48,13 @@ class Run:
         self._keys = pd.Series(np.where(key == MISSING, 0, key), index=events["id"])
         self._categories = pd.Series(events.get("category_id", events["id"] * 0).to_numpy(), index=events["id"])
         self._stamps = self.rows("rocpd_timestamp", ("id", "value")).set_index("id").get("value")
-        self._tracks = self.rows("rocpd_track", ("id", "pid", "tid", "agent_id", "queue_id", "stream_id")).set_index(
-            "id"
-        )
+        tracks = self.rows("rocpd_track", ("id", "pid", "tid", "agent_id", "queue_id", "stream_id"))
+        self._tracks = tracks.set_index("id")
         self.kernels = self.timed(DISPATCH, ("kernel_id", *AXES, *SEGMENTS.values()))
         self.copies = self.timed(COPIES, ("name_id", "size", "dst_agent_id", "src_agent_id"))
-        agents = db_texts(
-            self, "rocpd_info_agent", ("id", "type", "type_index", "absolute_index", "product_name", "name")
-        )
-        self.agents = {
-            int(i): (kind, number or place, product, arch) for i, kind, number, place, product, arch in agents
-        }
+        columns = ("id", "type", "type_index", "absolute_index", "product_name", "name")
+        agents = db_texts(self, "rocpd_info_agent", columns)
+        self.agents = {int(i): (kind, nth or place, product, arch) for i, kind, nth, place, product, arch in agents}
         self.symbols = self.rows("rocpd_info_kernel_symbol", ("id", *SYMBOL.values())).set_index("id")
         self.kernel_names = {
             int(i): shown or name or "(kernel without a name)"

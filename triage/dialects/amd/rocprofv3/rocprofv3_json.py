@@ -56,9 +56,8 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches of the process with most of them; raises NotTriageable where none ran, BadCapture for damaged JSON."""
     try:
         with source.open() as file:
-            found = orjson.loads(bounded(file, source.path, MAX_BYTES).removeprefix(codecs.BOM_UTF8))[
-                "rocprofiler-sdk-tool"
-            ]
+            data = bounded(file, source.path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+            found = orjson.loads(data)["rocprofiler-sdk-tool"]
         processes = found if isinstance(found, list) else [found]
         run = max(processes, key=lambda p: (len(_records(p)), len(sample_records.records(p))))
         return _table(source, run, len(processes), options)
@@ -92,9 +91,8 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
     infos = [r["dispatch_info"] for r in records]
     symbols = {s["kernel_id"]: s for s in run["kernel_symbols"]}
     of = [symbols.get(i["kernel_id"], {}) for i in infos]
-    shown = rocm.names(
-        np.array([str(s.get("formatted_kernel_name") or s.get("kernel_name") or "") for s in of], dtype=object)
-    )
+    stated = [str(s.get("formatted_kernel_name") or s.get("kernel_name") or "") for s in of]
+    shown = rocm.names(np.array(stated, dtype=object))
     table = Table(NAME, [source], shown, {}, lines=np.arange(1, len(records) + 1))
     export = Export(source)
     start, end = (np.array([str(int(r[f"{t}_timestamp"])) for r in records], dtype=object) for t in ("start", "end"))

@@ -208,9 +208,8 @@ def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
 def _access(found: Instances, pcs: Indices) -> str:
     """`global load` where the addresses access one kind of memory in one way."""
     spaces = {_SPACES.get(int(v), "") for v in at(pcs, *found.values("memory_type")) if v}
-    kinds = {
-        {_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in at(pcs, *found.values("memory_access_type")) if v
-    }
+    types = at(pcs, *found.values("memory_access_type"))
+    kinds = {{_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in types if v}
     if len(spaces) != 1 or "" in spaces:
         return ""
     return f"{spaces.pop()} {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else f"{spaces.pop()} access"
