@@ -168,11 +168,8 @@ class Tools(Struct, dict=True):
             "metrics": len(c.facts),
             "not_understood": list(c.table.unmapped)[:20],
         }
-        first = max(0, start - 1)
-        return cast(
-            FactsAnswer,
-            _fit({**head, "facts": rows[first : first + max(1, min(count, 200))]}, "facts", len(rows) - first),
-        )
+        rows = rows[max(0, start - 1) :]
+        return cast(FactsAnswer, _fit({**head, "facts": rows[: max(1, min(count, 200))]}, "facts", len(rows)))
 
     @confined
     def occupancy(
@@ -250,10 +247,8 @@ def _text(text: str) -> str:
     if len(text) <= MAX_ANSWER_CHARS:
         return text
     kept = text[:MAX_ANSWER_CHARS]
-    return (
-        kept[: kept.rindex("\n") if "\n" in kept else None]
-        + "\n… (cut; marker=GLOB selects, the command line prints all of it)"
-    )
+    whole = kept[: kept.rindex("\n") if "\n" in kept else None]
+    return f"{whole}\n… (cut; marker=GLOB selects, the command line prints all of it)"
 
 
 def _fit(answer: dict[str, Any], key: str, left: int) -> dict[str, Any]:

@@ -45,10 +45,8 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
         f"read      {c.input.rows} ranges, {len(c)} workloads, {len(c.facts)} metrics, {plural(len(c.table.unmapped), 'unmapped column')}",
     ]
     if c.frame_ns > 0:
-        lines.append(
-            f"time      {show(c.frame_ns, 'ns')}"
-            + (f", {show(c.uncovered_ns, 'ns')} outside all markers" if c.uncovered_ns > 0 else "")
-        )
+        outside = f", {show(c.uncovered_ns, 'ns')} outside all markers" if c.uncovered_ns > 0 else ""
+        lines.append(f"time      {show(c.frame_ns, 'ns')}{outside}")
     lines += [f"note      {_columns.printable(n)}" for n in c.notes]
     lines += [f"quality   {q.check}: {_columns.printable(q.message)}" for q in c.quality]
     last = -1

@@ -225,10 +225,8 @@ def limits_of(arch: str) -> Limits:
     found = architecture(arch)
     limits = require(arch).limits if found is None else limits_for(found)
     if isinstance(limits, IntelLimits):
-        raise TriageError(
-            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs only",
-            "use Intel's GPU occupancy calculator for Xe; in captures, rules check the measured occupancy",
-        )
+        hint = "use Intel's GPU occupancy calculator for Xe; in captures, rules check the measured occupancy"
+        raise TriageError(f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs only", hint)
     return limits
 
 

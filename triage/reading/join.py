@@ -225,8 +225,7 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
     for r, row in first.items():
         real, replayed = float(np.median(each[rows == r])), float(once[r])
         if real > 0 and replayed > 0 and not 1 / _TWICE <= replayed / real <= _TWICE:
-            text = (
-                f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected, "
-                f"{show(real, 'ns')} in {source}{_AGAIN if report.input.dialect.startswith('ncu-') else ''}"
-            )
+            counted = f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected"
+            why = _AGAIN if report.input.dialect.startswith("ncu-") else ""
+            text = f"{counted}, {show(real, 'ns')} in {source}{why}"
             table.quality.append(Quality("replayed-otherwise", text, row))

@@ -200,22 +200,16 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
     if not table.columns:
-        raise NotTriageable(
-            f"{export.source.path}: {plural(n, 'dispatch')} without times, launch shapes or counters",
-            "name the table with the counters (pmc_perf.csv, results.csv)",
-        )
+        problem = f"{export.source.path}: {plural(n, 'dispatch')} without times, launch shapes or counters"
+        raise NotTriageable(problem, "name the table with the counters (pmc_perf.csv, results.csv)")
     table.arch = table.arch or export.arch
     table.collectable = _collectable(metrics, export)
     if unknown := sizes.lacking(export, set(table.columns), {*export.counters, *table.raw}):
-        table.notes.append(
-            f"counters are there, but not the GPU's {', '.join(unknown)}: metrics that need them stay blind; "
-            "name the GPU with --device"
-        )
+        lacking = f"counters are there, but not the GPU's {', '.join(unknown)}"
+        table.notes.append(f"{lacking}: metrics that need them stay blind; name the GPU with --device")
     if export.arch in counter_names.INFINITY_CACHE and "vram.throughput" in table.columns:
-        table.notes.append(
-            "VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
-            "they are upper bounds"
-        )
+        counted = "VRAM figures count what L2 asks of the fabric"
+        table.notes.append(f"{counted}; the Infinity Cache may answer part of it, so they are upper bounds")
     used = {c.header for c in (*table.columns.values(), *table.raw.values())}
     table.unmapped = [u for u in table.unmapped if u not in used]
     table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]

@@ -51,10 +51,8 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel or copy of the device that worked most; raises NotTriageable without device times."""
     devices = _parse(source)
     if not devices:
-        raise NotTriageable(
-            f"{source.path}: CLIntercept report without device times",
-            "run: cliloader -d ./app (DevicePerformanceTiming=1)",
-        )
+        hint = "run: cliloader -d ./app (DevicePerformanceTiming=1)"
+        raise NotTriageable(f"{source.path}: CLIntercept report without device times", hint)
     best = max(devices, key=lambda d: d.total)
     table = kernel_sums.table(NAME, source, best.kernels, "Time (ns)", "Calls")
     table.device = best.name

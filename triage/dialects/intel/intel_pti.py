@@ -193,15 +193,11 @@ def read(source: Source, options: Options) -> Table:
 def _refuse(source: Source, blocks: list[pti.Block]) -> NoReturn:
     """Why blocks without kernels cannot be triaged."""
     if any(pti.first(b.headers) == "SubDeviceId" for b in blocks):
-        raise NotTriageable(
-            f"{source.path}: time samples of the whole device (Raw Metrics), not of kernels",
-            "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)",
-        )
+        hint = "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)"
+        raise NotTriageable(f"{source.path}: time samples of the whole device (Raw Metrics), not of kernels", hint)
     if any(pti.first(b.headers) == "Function" for b in blocks):
-        raise NotTriageable(
-            f"{source.path}: host API calls (host timing), not GPU kernels",
-            "profile with: unitrace -q -o metrics.csv ./app",
-        )
+        hint = "profile with: unitrace -q -o metrics.csv ./app"
+        raise NotTriageable(f"{source.path}: host API calls (host timing), not GPU kernels", hint)
     raise BadCapture(f"{source.path}: header without rows", "nothing was recorded; capture again")
 
 
@@ -334,10 +330,8 @@ def join_sets(folder: Source, tables: list[Table]) -> Table:
     whole = tables[0]
     for more in tables[1:]:
         if list(more.names) != list(whole.names):
-            raise BadCapture(
-                f"{more.files[0].path}: launched other kernels than {whole.files[0].path}",
-                "name one of the files alone; sets are joined only if all runs launch the same kernels",
-            )
+            hint = "name one of the files alone; sets are joined only if all runs launch the same kernels"
+            raise BadCapture(f"{more.files[0].path}: launched other kernels than {whole.files[0].path}", hint)
         whole.files += more.files
         at = len(whole.files) - len(more.files)
         for ours, theirs in ((whole.columns, more.columns), (whole.raw, more.raw)):

@@ -93,10 +93,8 @@ def read(source: Source, options: Options) -> Table:
         if message:
             raise NotTriageable(f"{source.path}: no kernels recorded (ncu: {message})", "fix that, and profile again")
         what = "table without kernel names" if "Metric Value" in source.head_text else "output without results"
-        raise NotTriageable(
-            f"{source.path}: ncu {what}",
-            "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
-        )
+        hint = "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app"
+        raise NotTriageable(f"{source.path}: ncu {what}", hint)
     # the same records as of a details page, so the same builder; texts repeat, so categories
     frame = pd.DataFrame(log.rows).fillna("").astype("category")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line

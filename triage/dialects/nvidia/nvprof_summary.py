@@ -56,10 +56,8 @@ def read(source: Source, options: Options) -> Table:
     name = low.index("name")
     if not gpu:
         of_runs = f"{runs} runs in one file, each an " if runs > 1 else ""
-        raise NotTriageable(
-            f"{source.path}: {of_runs}nvprof summary of {rows} API calls, without GPU work",
-            "run: nvprof --csv --print-gpu-summary ./your-app",
-        )
+        hint = "run: nvprof --csv --print-gpu-summary ./your-app"
+        raise NotTriageable(f"{source.path}: {of_runs}nvprof summary of {rows} API calls, without GPU work", hint)
     names, lines = np.array([r[name] for _, r in gpu], dtype=object), np.array([n for n, _ in gpu])
     table = Table(NAME, [source], names, {}, lines=lines)
     odd = Odd()

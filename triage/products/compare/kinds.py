@@ -96,10 +96,9 @@ def kinds(
     hardware += _temperature(sides, pairs) if hardware or not clocked else []
     shared = _shared(facts)
     if shared is not None and not (clocked or method or hardware or _counters_moved(sides, pairs)):
-        hardware.append(
-            f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike ({signed(float(np.expm1(shared)))}): "
-            "suspect clocks, temperature or driver"
-        )
+        many = f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike"
+        by = signed(float(np.expm1(shared)))
+        hardware.append(f"{many} ({by}): suspect clocks, temperature or driver")
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
     real = [] if other else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)

@@ -115,10 +115,8 @@ def oddities(times: Sequence[float]) -> list[str]:
     out = []
     if modes:
         (fast, some), (slow, others) = modes
-        out.append(
-            f"two modes: {plural(some, 'run')} near {time(fast)} and {others} near {time(slow)}; "
-            "find the difference (clocks, caches, code path) before trusting either"
-        )
+        apart = f"two modes: {plural(some, 'run')} near {time(fast)} and {others} near {time(slow)}"
+        out.append(f"{apart}; find the difference (clocks, caches, code path) before trusting either")
     if outliers:
         listed = ", ".join(time(t) for t in outliers[:3]) + (", ..." if len(outliers) > 3 else "")
         out.append(f"{plural(len(outliers), 'outlier')} among {len(times)} runs ({listed})")

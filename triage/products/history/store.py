@@ -230,17 +230,10 @@ def add(db: Database, key: Key, at: int, run: Run, now: int, label: str = "") ->
         causes |= {cause: cause for _, _, cause in run.times if cause and cause not in causes}
         known = _ids(db, "cause", [(name, title) for name, title in causes.items()])
         markers = _ids(db, "marker", [(_text(name),) for name, _, _ in run.times])
-        db.executemany(
-            "INSERT INTO time VALUES (?, ?, ?, ?)",
-            [(number, markers[_text(name)], ns, known.get(cause)) for name, ns, cause in run.times],
-        )
-        db.executemany(
-            "INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (number, known[t.cause], t.rank, t.saved_ns, t.share, t.level, t.confidence, t.workloads)
-                for t in run.todo
-            ],
-        )
+        times = [(number, markers[_text(name)], ns, known.get(cause)) for name, ns, cause in run.times]
+        db.executemany("INSERT INTO time VALUES (?, ?, ?, ?)", times)
+        todo = ((known[t.cause], t.rank, t.saved_ns, t.share, t.level, t.confidence, t.workloads) for t in run.todo)
+        db.executemany("INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(number, *row) for row in todo])
     return True
 
 

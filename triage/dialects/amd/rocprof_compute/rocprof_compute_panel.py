@@ -143,10 +143,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: panel of {rows[0][1][found['metric']].strip()}: averages over all kernels, without times",
             "name the folder with pmc_perf.csv, or panel 2.1 (201.csv)",
         )
-    raise NotTriageable(
-        f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows",
-        "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv",
-    )
+    problem = f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows"
+    raise NotTriageable(problem, "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv")
 
 
 def panel(

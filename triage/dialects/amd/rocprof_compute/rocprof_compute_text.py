@@ -92,10 +92,8 @@ def read(source: Source, options: Options) -> Table:
                 table.raw |= part.raw
                 table.quality += part.quality
     if not table.columns:
-        raise NotTriageable(
-            f"{source.path}: {len(drawn)} panels, of which none states a utilisation or a time",
-            "print all panels: rocprof-compute analyze -p FOLDER -k 0, or name the workload folder",
-        )
+        hint = "print all panels: rocprof-compute analyze -p FOLDER -k 0, or name the workload folder"
+        raise NotTriageable(f"{source.path}: {len(drawn)} panels, of which none states a utilisation or a time", hint)
     if kernels and len(kernels.rows) > 1:
         table.notes.append(f"the panels sum up {len(kernels.rows)} kernels: print them for one of them with -k")
     table.notes.append("read from console text: averages over the analysed dispatches; the workload folder holds each")

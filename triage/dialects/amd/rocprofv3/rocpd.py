@@ -72,15 +72,11 @@ def read(source: Source, options: Options) -> Table:
     database = Database(source)
     endings = runs(database)
     if not endings and _ROCPROF1 & set(database.tables):
-        raise NotTriageable(
-            f"{source.path}: results.db of rocprof 1, not read",
-            same_run.advice(source, "give the results.csv of the run, or record with rocprofv3"),
-        )
+        hint = same_run.advice(source, "give the results.csv of the run, or record with rocprofv3")
+        raise NotTriageable(f"{source.path}: results.db of rocprof 1, not read", hint)
     if not endings:
-        raise BadCapture(
-            f"{source.path}: table of dispatches missing",
-            "record again with rocprofv3 --kernel-trace --output-format rocpd",
-        )
+        hint = "record again with rocprofv3 --kernel-trace --output-format rocpd"
+        raise BadCapture(f"{source.path}: table of dispatches missing", hint)
     kinds = (DISPATCH, COPIES)
     found = [e for e in endings if any(database.count(database.table(kind + e)) for kind in kinds)]
     if len(found) > 1:

@@ -69,10 +69,8 @@ def read(source: Source, options: Options) -> Table:
 
 def _records(run: Record) -> list[Record]:
     """Dispatches: with counters where they were collected, which a trace beside them repeats."""
-    counted = [
-        {**r.get("dispatch_data", {}), "counted": r}
-        for r in run.get("callback_records", {}).get("counter_collection", [])
-    ]
+    collected = run.get("callback_records", {}).get("counter_collection", [])
+    counted = [{**r.get("dispatch_data", {}), "counted": r} for r in collected]
     return counted or list(run["buffer_records"]["kernel_dispatch"])
 
 
