@@ -87,8 +87,9 @@ class _One:
         fired = self.fired()
         close = near_misses(self.o, self.i, self.origins)[:MAX_NEAR]
         listed = {self.rules[n.rule].id for n in close}
-        excluded = Reasons(self.o).ruled_out()
-        away = dict.fromkeys((rule, why) for rule, w, why in excluded if w == self.w and rule not in listed)
+        away = dict.fromkeys(
+            (r.rule, r.why) for r in Reasons(self.o).ruled_out() if r.row == self.w and r.rule not in listed
+        )
         return "\n".join(
             [
                 *self.head(),
@@ -117,7 +118,7 @@ class _One:
         leader = int(leaders.cause[self.w])
         out = [
             wrap(f"w{self.w + 1} {name}{time}"),
-            wrap(verdict_text(int(self.o.limiter[self.i]), "", measured=bool(self.o.units_measured[self.i])), "  "),
+            wrap(verdict_text(int(self.o.limiter[self.i]), measured=bool(self.o.units_measured[self.i])), "  "),
         ]
         if leader >= 0:
             title = self.title(names[leader])

@@ -171,8 +171,10 @@ class Report(Struct, frozen=True):
             found.append(("opt in", f"more than {layout.portable} groups: {attribute}"))
         if c.least != c.most:
             found.append(("exact number", "cudaOccupancyMaxActiveClusters on the device"))
-        guessed = layout.source.startswith("not ")
-        return [*found, ("layout", layout.source.partition(":")[0] if guessed else layout.chip)]
+        return [
+            *found,
+            ("layout", layout.doubt or layout.chip),
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """The JSON result."""
