@@ -32,10 +32,8 @@ def explain_cause(cause: Cause, capture: Capture, doctor: Diagnoser) -> str:
         out = [wrap(f"{cause.id} ({localize(cause.title)}) on {capture.input.path}, method {d.method}")]
         scopes = {r.scope for r in d.book.rules if r.cause == cause.id}
         if not scopes:
-            return (
-                "\n".join([*out, "", wrap(f"No rule names it: {cause.reserved or 'its rules are not selected'}.")])
-                + "\n"
-            )
+            why = cause.reserved or "its rules are not selected"
+            return "\n".join([*out, "", wrap(f"No rule names it: {why}."), ""])
         ones: list[tuple[str, _One]] = []
         if "frame" in scopes:
             ones.append(("the whole capture", _One(cause, Outcomes(d, d.parts[0], whole=True), 0)))

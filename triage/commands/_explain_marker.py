@@ -172,9 +172,8 @@ class _One:
                 waits.setdefault(self.o.waits_for(k, self.i), []).append(rule.id)
         out = []
         for metrics, rules in sorted(waits.items(), key=lambda x: (-len(x[1]), x[0])):
-            out.append(
-                wrap(f"{_some(rules)}: {_some(dict.fromkeys(map(_label, metrics))) or 'a derived fact'}", "  - ")
-            )
+            labels = _some(dict.fromkeys(map(_label, metrics))) or "a derived fact"
+            out.append(wrap(f"{_some(rules)}: {labels}", "  - "))
         wanted = sorted({m for metrics in waits for m in metrics})
         command = self.o.collect(wanted) if wanted else ""
         return [*out, wrap(command, "    ")] if command else out

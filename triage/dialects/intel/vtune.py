@@ -151,9 +151,8 @@ def read(source: Source, options: Options) -> Table:
         table.columns["vram.bandwidth"] = Column.computed(both, formula, (_READ, _WRITTEN))
     _shape(table, wide, at)
     if not options.device:
-        named = {
-            d.name for text in printed.head_lines[:1000] if "Name:" in text and (d := devices.named(text, "intel"))
-        }
+        lines = (text for text in printed.head_lines[:1000] if "Name:" in text)
+        named = {d.name for text in lines if (d := devices.named(text, "intel"))}
         table.device = named.pop() if len(named) == 1 else ""
         device_name.by_path(table, source, TELLS["vendor"])
         device_name.remark_unnamed(table, "Arc B580")

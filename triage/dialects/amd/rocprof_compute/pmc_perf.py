@@ -100,10 +100,8 @@ def read(source: Source, options: Options) -> Table:
     if source.is_folder:
         found = _workloads(source)
         if not found:
-            raise BadCapture(
-                f"{source.path}: folder without pmc_perf.csv and without passes (results_*.csv)",
-                f"profile again, or run: rocprof-compute analyze -p {source.path}",
-            )
+            hint = f"profile again, or run: rocprof-compute analyze -p {source.path}"
+            raise BadCapture(f"{source.path}: folder without pmc_perf.csv and without passes (results_*.csv)", hint)
         if len(found) != 1 and not all(_RESULTS_RE.fullmatch(f.name) for f in found):
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
             raise BadCapture(f"{source.path}: {len(found)} captures in this folder ({shown})", "name one of them")
