@@ -87,7 +87,7 @@ def recoverable(s: Summary) -> str:
     if each and all(name.startswith("rank ") for name in devices):  # which run the same work at once
         each += f", {time(r['likely']['ns'] / count)} per rank"
     share = percent(r["likely"]["share"])
-    return f"{time(r['likely']['ns'])} ({share}){devices}, {range_(r['low']['ns'], r['bound']['ns'])}"
+    return f"{time(r['likely']['ns'])} ({share}){each}, {range_(r['low']['ns'], r['bound']['ns'])}"
 
 
 def range_(low: float | None, bound: float | None) -> str:
