@@ -200,7 +200,11 @@ DERIVATIONS = (
         "l2.far_share", "(system + peer misses) / all L2 misses, else those to system memory",
         lambda s, p, d, system: first(over(s + p, s + p + d), system), optional=(*_FAR, "l2.sysmem_share"), ask=_FAR,
     ),
-    Derivation("l2.sysmem_share", "system misses / all L2 misses", lambda s, p, d: over(s, s + p + d), _FAR),
+    Derivation(
+        "l2.sysmem_share", "system misses / all L2 misses, else / (L2 sectors x (1 - hit rate))",
+        lambda s, p, d, sectors, hits: first(over(s, s + p + d), np.minimum(over(s, sectors * (1 - hits)), 1.0)),
+        optional=(*_FAR, "l2.sectors", "l2.hit_rate"), ask=_FAR,
+    ),
     Derivation(
         "pcie.least_share", "the larger of bytes read and written / time / peak of the fastest 16-lane PCIe link of this GPU",
         _on_the_bus, ("gpu.time",), ("pcie.read_bytes", "pcie.write_bytes", "device.capability", "pcie.bytes"), ask=("pcie.read_bytes",),
