@@ -118,7 +118,7 @@ class Diagnosis(diagnosis_result.Diagnosis, dict=True):
         from triage.rendering import declared, templates
 
         parts: list[str] = []
-        with speaking(self.bundle.item, self.bundle.whose):
+        with speaking(self.bundle.item, self.bundle.whose, bool(self.bundle.head["frame"]["timeline"])):
             templates.report(self.bundle, declared.templates()["html"], parts.append, trusted=True, brief=True)
         # quotes too, or a name would end the attribute that the whole page stands in
         page = html.escape("".join(parts))

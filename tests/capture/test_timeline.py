@@ -463,12 +463,15 @@ def test_the_first_launch_of_a_kernel_passes_once() -> None:
 
 def test_filling_a_queue_is_no_late_host() -> None:
     ops = [(0, 10 * US, KERNEL, 0), (300 * US, 10 * US, KERNEL, 1)]
-    ops += [(310 * US + k * 500 * US + 2, 500 * US - 2, KERNEL, 2 + k) for k in range(20)]
-    calls = [(0, 5, LAUNCH, False)] + [(290 * US + k, 1, LAUNCH, False) for k in range(21)]
+    ops += [(310 * US + k * 500 * US + 2, 500 * US - 2, KERNEL, 2 + k) for k in range(30)]
+    calls = [(0, 5, LAUNCH, False)] + [(290 * US + k, 1, LAUNCH, False) for k in range(31)]
     trace = trace_of(ops, calls)
     trace.grace = 100 * US
     found = build(trace).devices[0]
     assert found.once_ns == found.gap("host").blamed_ns == 280 * US
+    trace.operations.call[1:] = 1  # one call that launches a graph: each step waits for it
+    assert build(trace).devices[0].once_ns == 0
+    trace.operations.call[1:] = np.arange(1, 32)
     trace.grace = None  # a whole run, whose beginning is the program's
     assert build(trace).devices[0].once_ns == 0
 
@@ -479,3 +482,18 @@ def test_a_start_ends_at_the_gap_that_is_most_of_it() -> None:
     calls = [(0, 5, LAUNCH, False), (10, 400 * MS - 20, MEMCPY, False)]
     found = build(trace_of(ops, calls))
     assert found.steady == 400 * MS and found.judged[0].span_ns == 60 * 20 * US - US and found.starting == "call"
+
+
+@pytest.mark.parametrize(("stall_us", "stalls"), [(1_100, 1), (900, 0)])
+def test_an_operator_that_is_short_elsewhere_stalls(stall_us: int, stalls: int) -> None:
+    ops, calls, now = [], [], 0
+    for k in range(10):
+        now += (stall_us if k == 7 else 30) * US
+        calls.append((now - 5 * US, 5 * US, LAUNCH, False))
+        ops.append((now, 10 * US, KERNEL, k))
+        now += 10 * US
+    trace = trace_of(ops, calls)
+    assert build(trace).devices[0].stalled_ns == 0  # in the program's own code
+    trace.framework = np.array([0]), np.array([now])
+    found = build(trace).devices[0]
+    assert (found.stalled_ns > 0) == stalls and found.once_ns == 0

@@ -146,12 +146,12 @@ def test_a_stream_of_its_own_is_advised_where_it_has_none(tmp_path: Path, stream
     assert ("a stream of their own" in advice) is said
 
 
-def _summary(path: Path, *kernels: tuple[str, int, int]) -> Any:
+def _summary(path: Path, *kernels: tuple[str, int, int], device: str | None = None) -> Any:
     lines = ["Time (%),Total Time (ns),Instances,Avg (ns),Name"]
     total = sum(ns for _, ns, _ in kernels)
     lines += [f'{100 * ns / total:.1f},{ns},{n},{ns / n},"{name}"' for name, ns, n in kernels]
     path.write_text("\n".join(lines) + "\n")
-    return diagnose(str(path)).to_dict()
+    return diagnose(str(path), device=device).to_dict()
 
 
 def test_names_of_a_summary_tell_attention_and_passes(tmp_path: Path) -> None:
@@ -231,3 +231,27 @@ def test_names_of_a_summary_tell_products_in_fp32(name: str, judged: bool, tmp_p
     found = _summary(tmp_path / "sum_cuda_gpu_kern_sum.csv", (name, 60_000_000, 100), ("own", 20_000_000, 100))
     assert ("matrix-unused" in {i["cause"] for i in found["todo"]}) == judged
     assert found["workloads"][0]["chain"] == ["matrix-unused"] * judged
+
+
+@pytest.mark.parametrize(
+    ("name", "arch", "unpacked"),
+    [
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1", "gfx942", True),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1", "gfx950", False),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1", "", False),
+        ("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x32x256", "sm_100", False),
+        ("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x32x256", "sm_90", True),
+        ("fused_moe_fp8_kernel", "sm_80", True),
+        ("fused_moe_fp8_kernel", "gfx942", False),
+        ("per_token_group_quant_fp8", "sm_80", False),
+    ],
+)
+def test_products_of_types_that_an_architecture_lacks_are_told_by_name(name: str, arch: str, unpacked: bool) -> None:
+    assert kernel_facts._is_unpacked(arch, name) == unpacked
+
+
+@pytest.mark.parametrize(("each_ns", "judged"), [(1_000_000, True), (999_000, False)])
+def test_long_launches_of_unpacked_weights_are_named(each_ns: int, judged: bool, tmp_path: Path) -> None:
+    rows = [("matmul_mxfp4", 100 * each_ns, 100), ("own", 1_000_000, 1)]
+    found = _summary(tmp_path / "sum_cuda_gpu_kern_sum.csv", *rows, device="H100 SXM5 80GB")
+    assert ("matrix-underfed" in {i["cause"] for i in found["todo"]}) == judged

@@ -14,8 +14,7 @@ import pytest
 
 from tests.conftest import ROOT, diagnosis
 from triage.files import plain_json
-from triage.products.compare import compare_report, listing, match, side
-from triage.products.compare import comparing as comparing
+from triage.products.compare import compare_report, comparing, match, side
 from triage.products.compare.compare_result import Comparison
 
 HEAD = "path,name,gpu.time [us],gpu.idle [%],sm.throughput [%],vram.throughput [%]"
@@ -44,7 +43,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture
 def bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "ALL", ALL)
-    monkeypatch.setattr(listing, "LISTED", LISTED)
+    monkeypatch.setattr(comparing, "LISTED", LISTED)
 
 
 def compared(sides: tuple[Path, Path], **options: Any) -> Comparison:
@@ -84,7 +83,7 @@ def test_of_very_many_pairs_all_are_counted_and_the_worst_are_listed(sides: tupl
 def test_what_rules_say_comes_before_what_cannot_be_told(
     sides: tuple[Path, Path], bounded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "LISTED", 150)
+    monkeypatch.setattr(comparing, "LISTED", 150)
     doc, full = compared(sides), compared(sides, full=True)
     told = {key(p) for p in full["pairs"] if p["fixed"] or p["new"]}
     changed = {key(p) for p in full["pairs"] if p["verdict"] in ("slower", "faster")}
@@ -113,7 +112,7 @@ def test_every_report_says_how_many_are_not_listed(sides: tuple[Path, Path], bou
 
 def test_the_gate_sees_what_is_not_listed(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "ALL", 1)
-    monkeypatch.setattr(listing, "LISTED", 0)
+    monkeypatch.setattr(comparing, "LISTED", 0)
     doc = compared(sides, threshold=0.05)
     assert doc["pairs"] == []
     assert len(doc["regressions"]) >= 20

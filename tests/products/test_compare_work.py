@@ -15,10 +15,10 @@ from triage.products.compare import compare_headline
 from triage.products.compare.compare_report import failed, prediction, render
 from triage.products.compare.compare_result import row
 from triage.products.compare.comparing import compare
-from triage.products.compare.iterations import iterations
 from triage.products.compare.predictions import UNTRIED
 from triage.products.compare.verdict import signed, spread
 from triage.products.compare.waterfall import labels, steps
+from triage.products.compare.work import iterations
 
 TRACE = SAMPLES / "nsys-sqlite" / "training_two_gpus.sqlite"
 

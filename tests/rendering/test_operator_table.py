@@ -17,11 +17,11 @@ def test_rows_say_what_an_operator_does() -> None:
     table = operator_table(operators, frame["duration_ns"])
     assert table is not None
     heads = [h for h, _ in table.headers]
-    assert heads == ["Operator", "Dims", "Type", "Calls", "Time", "Share of device time", "Rate", "Of roof"]
+    assert heads == ["Operator", "Dims", "Type", "Calls", "Time", "Share of the span", "Rate", "Of roof"]
     rows = {(r[0], r[1]): r[2:] for r in table.rows}
     # 2 x 96 x 1537 x 1537 x 64 FLOPs in 0.9 ms
     assert rows["aten::bmm", "96×1537×1537×64"][:3] == ["BF16", "6", "5.4 ms"]
-    assert rows["aten::bmm", "96×1537×1537×64"][3] == "8.4 %"  # of the whole device time, as in every other table
+    assert rows["aten::bmm", "96×1537×1537×64"][3] == "8.4 %"  # of the whole span, as in every other table
     assert rows["aten::bmm", "96×1537×1537×64"][4] == "32.3 TFLOP/s"
     assert rows["aten::add", "12296×3072, 12296×3072"][4].endswith("B/s")
     assert len(table.rows) + table.more == len(operators)
@@ -77,4 +77,4 @@ def test_what_operators_leave_out_is_said() -> None:
     share = sum(o["share"] for o in whole)
     most, less = ([{**o, "share": o["share"] * part / share} for o in whole] for part in (0.86, 0.84))
     assert cover(most) == "" == cover(None)
-    assert cover(less).startswith("Operators started ")
+    assert cover(less).startswith("Operators account for ")

@@ -48,6 +48,23 @@ class Column(Struct):
         """A column that no export has, which its formula stands for wherever a header would."""
         return cls(values, formula, formula=formula, inputs=inputs)
 
+    @classmethod
+    def of_cell(
+        cls,
+        value: float,
+        header: str,
+        column: int,
+        line: int,
+        unit: str = "",
+        factor: float = 1.0,
+        rows: int = 1,
+        file: int = 0,
+    ) -> Column:
+        """A column whose rows all have the value of one cell."""
+        import numpy as np
+
+        return cls(np.full(rows, value), header, column, unit, factor, file, np.full(rows, line))
+
 
 class Opinion(Struct, frozen=True):
     """One result of the profiler's own rules about one workload. speedup: fraction of time saved as claimed, or None."""
@@ -163,6 +180,13 @@ class Table(Struct):
     def line(self, row: int) -> int:
         """Line on which a row's record starts."""
         return int(self.lines[row]) if self.lines is not None else self.first_line + row
+
+    def put_first(self, file: Source) -> None:
+        """List a folder or companion before the files, for it is what the user typed."""
+        self.files.insert(0, file)
+        # columns point into the files by number; one column may be both a metric and an input, so each is moved once
+        for column in {id(c): c for c in (*self.columns.values(), *self.raw.values())}.values():
+            column.file += 1
 
     def multiply(self, metric: str, calls: Floats, formula: str) -> None:
         """Count a metric of one launch as often as a row's kernel ran: the launch's own figure becomes an input of the formula."""

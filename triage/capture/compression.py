@@ -120,10 +120,8 @@ class _Bounded(io.RawIOBase):
             raise BadCapture(f"{self._name}: damaged {self._how} data ({e})", "copy or export it again") from e
         self._seen += len(data)
         if self._seen > self._limit:
-            raise BadCapture(
-                f"{self._name}: decompresses to more than {self._limit >> 20} MB",
-                "decompress it yourself, or raise --max-unpacked",
-            )
+            hint = "decompress it yourself, or raise --max-unpacked"
+            raise BadCapture(f"{self._name}: decompresses to more than {self._limit >> 20} MB", hint)
         view[: len(data)] = data
         return len(data)
 

@@ -45,9 +45,8 @@ def lanes(names: Sequence[str], queue: Indices, start: Floats, end: Floats) -> t
         busy = _length(mine)
         worked = _until(mine, edges)
         parts = np.diff(worked) / max((last - first) / PARTS, 1e-9)
-        out.append(
-            Lane(names[q], busy, busy + _length(others) - total, total - busy, np.clip(parts, 0, 1).round(4).tolist())
-        )
+        drawn = np.clip(parts, 0, 1).round(4).tolist()
+        out.append(Lane(names[q], busy, busy + _length(others) - total, total - busy, drawn))
     kept = sorted(out, key=lambda lane: -lane.busy)[:LISTED]
     return last - first, [lane for lane in out if lane in kept]
 

@@ -14,6 +14,7 @@ from statistics import median
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from triage.capture.cells import Block
 
@@ -58,7 +59,16 @@ def plain(header: str) -> str:
     return re.sub(r"[\s_]", "", header).lower()
 
 
-class _OfOneRow(Struct, frozen=True):
+class _OfColumns(Struct, frozen=True):
+    """An identity of figures; what of its fields is a tuple is a column."""
+
+    @property
+    def columns(self) -> tuple[Heads, ...]:
+        """The columns that it relates."""
+        return tuple(value for value in astuple(self) if isinstance(value, tuple))
+
+
+class _OfOneRow(_OfColumns, frozen=True):
     """An identity of the figures of one row."""
 
     def against(self, rows: Rows, blocks: Sequence[Block]) -> dict[int, str]:
@@ -77,11 +87,6 @@ class Product(_OfOneRow, frozen=True):
     count: Heads
     mean: Heads
     percent: bool = False
-
-    @property
-    def columns(self) -> tuple[Heads, ...]:
-        """Total, count and mean."""
-        return self.total, self.count, self.mean
 
     def why(self, row: Row) -> str:
         """A total beside calls and mean that do not make it."""
@@ -145,11 +150,6 @@ class Extremes(_OfOneRow, frozen=True):
     high: Heads
     deviation: Heads = ()
 
-    @property
-    def columns(self) -> tuple[Heads, ...]:
-        """Total, count, shortest, longest and deviation."""
-        return self.total, self.count, self.low, self.high, self.deviation
-
     def why(self, row: Row) -> str:
         """A total or a deviation beyond what shortest and longest allow."""
         total, count, low, high, deviation = (_get(row, heads) for heads in self.columns)
@@ -170,17 +170,12 @@ class Extremes(_OfOneRow, frozen=True):
         return ""
 
 
-class Shares(Struct, frozen=True):
+class Shares(_OfColumns, frozen=True):
     """A column of percentages of the sum of another one; tables: in a file, each of which may be a whole of its own."""
 
     share: Heads
     of: Heads = ()
     tables: int = 1
-
-    @property
-    def columns(self) -> tuple[Heads, ...]:
-        """Share and whole."""
-        return self.share, self.of
 
     def against(self, rows: Rows, blocks: Sequence[Block]) -> dict[int, str]:
         """Line -> why, of rows whose share is of another whole than that of the others."""
@@ -201,23 +196,16 @@ class Shares(Struct, frozen=True):
         total, room = sum(s.value for s in found), 0.5 + sum(s.half for s in found)
         if len(found) < len(rows) or any(abs(total - 100 * n) <= room for n in range(1, self.tables + 1)):
             return ""
-        missing = "rows are missing: times are at least what is listed"
-        return f"the percentages add up to {total:.1f} %: " + (
-            missing if total < 100 else "rows stand twice, or a share is wrong"
-        )
+        missing, twice = "rows are missing: times are at least what is listed", "rows stand twice, or a share is wrong"
+        return f"the percentages add up to {total:.1f} %: {missing if total < 100 else twice}"
 
 
-class Ticks(Struct, frozen=True):
+class Ticks(_OfColumns, frozen=True):
     """Two readings of a clock, and the time between them: of one clock in all rows, unless they add up several spans."""
 
     start: Heads
     end: Heads
     time: Heads
-
-    @property
-    def columns(self) -> tuple[Heads, ...]:
-        """Start, end and time."""
-        return self.start, self.end, self.time
 
     def against(self, rows: Rows, blocks: Sequence[Block]) -> dict[int, str]:
         """Line -> why, of rows whose time is of another clock than that of three of four rows."""
@@ -281,6 +269,19 @@ class Record(Struct, frozen=True):
                     i = next(i for i, (a, b) in enumerate(zip(same, usually, strict=True)) if a != b)
                     bad[line] = f"{self.same[i][0]} is {same[i][:40]!r}, in other rows of {where} {usually[i][:40]!r}"
         return bad
+
+
+def summary(
+    total: str, count: str, mean: str, share: str, deviation: Heads = ()
+) -> tuple[Product, Shares, Ordered, Extremes]:
+    """What a table of calls says twice: their total, number, mean, share of all, shortest and longest (`min`, `max`)."""
+    low, middle, high = ("min",), (mean,), ("max",)
+    return (
+        Product((total,), (count,), middle),
+        Shares((share,), (total,)),
+        Ordered((low, middle, high)),
+        Extremes((total,), (count,), low, high, deviation),
+    )
 
 
 def _get(row: Row, heads: Heads) -> Figure | None:

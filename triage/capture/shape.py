@@ -193,9 +193,8 @@ def regular(source: Source, cells: Mapping[int, int]) -> None:
         raise Misfit(source.path, bad, len(cells))
 
 
-_NUMBER = re.compile(
-    r"\s*(?:-1|\d{1,19}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?|\d{1,19}\s*-\s*\d{1,19})\s*"
-)  # or a range of ids, or no id
+# or a range of ids, or no id
+_NUMBER = re.compile(r"\s*(?:-1|\d{1,19}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?|\d{1,19}\s*-\s*\d{1,19})\s*")
 
 
 def alike(source: Source, columns: Mapping[str, Names], line: Callable[[int], int]) -> None:

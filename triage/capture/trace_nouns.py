@@ -217,7 +217,7 @@ class DeviceTimeline(Struct):
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
     memory that are not small. loading_ns: idle time of host code in a data loader, loading_own_ns: in one without workers; batches: its waits; framework_ns: idle time of host code inside a framework's operators, host_work_ns: inside those that compute on the host; system_ns: inside calls of the operating system; loading_worked_ns, loading_used_ns: the device's work, and the time, that as many batches take between two of them. optimizer_launch_ns, optimizer_host_ns: idle time of launch
     calls, and of host code, before kernels of an optimizer that updates its parameters one by one. slow_launch_ns: idle time of launch calls so long
-    that they load code; once_ns: of the host's code that passes once. ahead_ns: work before gaps that the host leads without waiting for it.
+    that they load code; once_ns: of the host's code that passes once, stalled_ns: in operators that stall. ahead_ns: work before gaps that the host leads without waiting for it.
     comm_in_line_ns: time of NCCL's and RCCL's kernels on streams that run others as well. wait_ns: time in collectives
     beyond that of the device that came to them last; late_ns: beyond the median of their like. doing: (range of the program, ns of idle time of host code in it), longest first. lanes: word of LANES or class of GAPS -> share of each of equal parts
     of the whole trace.
@@ -276,6 +276,7 @@ class DeviceTimeline(Struct):
     optimizer_host_ns: int = 0
     slow_launch_ns: int = 0
     once_ns: int = 0
+    stalled_ns: int = 0
     collective_ns: int = 0
     comm_in_line_ns: int = 0
     ahead_ns: int = 0

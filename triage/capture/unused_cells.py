@@ -42,10 +42,9 @@ class Odd(Struct):
 
     def remarks(self) -> list[Quality]:
         """One remark of each kind that was seen."""
-        return [
-            Quality(
-                kind,
-                f"{count} {'cell holds' if count == 1 else 'cells hold'} {_REMARKS[kind][0]} (first: {first}); {_REMARKS[kind][1]}",
-            )
-            for kind, (count, first) in self.seen.items()
-        ]
+        out = []
+        for kind, (count, first) in self.seen.items():
+            what, treated = _REMARKS[kind]
+            cells = "cell holds" if count == 1 else "cells hold"
+            out.append(Quality(kind, f"{count} {cells} {what} (first: {first}); {treated}"))
+        return out

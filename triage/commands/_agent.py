@@ -36,9 +36,8 @@ from triage.products.settings import Settings
 
 MAX_ANSWER_CHARS = 12_000
 MAX_TEXT_CHARS = 600  # of one text in an answer
-STEP: ContextVar[Callable[[str], None]] = ContextVar(
-    "STEP", default=lambda step: None
-)  # called at each step of long work
+# called at each step of long work
+STEP: ContextVar[Callable[[str], None]] = ContextVar("STEP", default=lambda step: None)
 
 
 class Tools(Struct, dict=True):
@@ -169,11 +168,8 @@ class Tools(Struct, dict=True):
             "metrics": len(c.facts),
             "not_understood": list(c.table.unmapped)[:20],
         }
-        first = max(0, start - 1)
-        return cast(
-            FactsAnswer,
-            _fit({**head, "facts": rows[first : first + max(1, min(count, 200))]}, "facts", len(rows) - first),
-        )
+        rows = rows[max(0, start - 1) :]
+        return cast(FactsAnswer, _fit({**head, "facts": rows[: max(1, min(count, 200))]}, "facts", len(rows)))
 
     @confined
     def occupancy(
@@ -215,9 +211,8 @@ class Tools(Struct, dict=True):
 
     def causes(self) -> list[dict[str, str]]:
         """Id, title and meaning of every cause."""
-        return [
-            {"cause": c.id, "title": c.title, "meaning": c.meaning} for c in self.settings.rulebook().causes.values()
-        ]
+        causes = self.settings.rulebook().causes.values()
+        return [{"cause": c.id, "title": c.title, "meaning": c.meaning} for c in causes]
 
     def rules(self) -> list[dict[str, str]]:
         """Id, name, title and cause of every rule."""
@@ -252,10 +247,8 @@ def _text(text: str) -> str:
     if len(text) <= MAX_ANSWER_CHARS:
         return text
     kept = text[:MAX_ANSWER_CHARS]
-    return (
-        kept[: kept.rindex("\n") if "\n" in kept else None]
-        + "\n… (cut; marker=GLOB selects, the command line prints all of it)"
-    )
+    whole = kept[: kept.rindex("\n") if "\n" in kept else None]
+    return f"{whole}\n… (cut; marker=GLOB selects, the command line prints all of it)"
 
 
 def _fit(answer: dict[str, Any], key: str, left: int) -> dict[str, Any]:

@@ -42,11 +42,8 @@ def block(title: str, lines: Iterable[str]) -> list[str]:
 def quantity(t: Threshold) -> str:
     """The value of a threshold; both values where the revisions differ."""
     values = {m: as_written(v, t.unit) for m, v in t.values.items()}
-    return (
-        next(iter(values.values()))
-        if len(set(values.values())) == 1
-        else ", ".join(f"{v} ({m})" for m, v in values.items())
-    )
+    alike = len(set(values.values())) == 1
+    return next(iter(values.values())) if alike else ", ".join(f"{v} ({m})" for m, v in values.items())
 
 
 def source(rule: Rule, t: Threshold) -> str:
@@ -90,10 +87,8 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         for method, lines in texts.items():
             out += block(f"Conditions (method {method})", lines)
     out += block("Definitions", [wrap(e.text, f"  {name} = ", "      ") for name, e in rule.let.items()])
-    out += block(
-        "Thresholds",
-        [wrap(source(rule, t), f"  {t.name} = {quantity(t)}: ", "      ") for t in rule.thresholds.values()],
-    )
+    lines = [wrap(source(rule, t), f"  {t.name} = {quantity(t)}: ", "      ") for t in rule.thresholds.values()]
+    out += block("Thresholds", lines)
     read = (("needs", rule.needs), ("uses", rule.uses))
     out += block("Metrics", [wrap(", ".join(metrics), f"  {how:9}") for how, metrics in read if metrics])
     if rule.gain:
@@ -101,9 +96,8 @@ def rule_text(rule: Rule, book: Rulebook) -> str:
         out += block("Saving (fraction of the time)", lines)
     out += block("Advice", [line for a in rule.advice for line in _advice(a)])
     out += block("Verify", [wrap(rule.verify, "  ")])
-    out += block(
-        "Caveats", [wrap(c.text + (f" ({describe(c.where)})" if c.where else ""), "  - ") for c in rule.caveats]
-    )
+    caveats = [c.text + (f" ({describe(c.where)})" if c.where else "") for c in rule.caveats]
+    out += block("Caveats", [wrap(text, "  - ") for text in caveats])
     out += block("Tell apart", [wrap(f"{t.rule}, by {t.by}: {t.how}", "  - ") for t in rule.tell_apart])
     out += block("Root cause", [wrap(rule.cause, "  ")])
     out += block("Infers", [wrap(", ".join(rule.concludes), "  ")])
@@ -182,20 +176,13 @@ def metric_text(metric: str, book: Rulebook) -> str:
     ]
     if d := derivations().get(metric):
         inputs = ", ".join((*d.inputs, *d.optional)[:12])
-        out += block(
-            "Computed if not exported", [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""]
-        )
+        lines = [wrap(d.formula, "  = "), wrap(f"from {inputs}", "  ") if inputs else ""]
+        out += block("Computed if not exported", lines)
     out += block("Other names", [wrap(a, "  ") for a in m.aliases])
     tools = exported_as().get(metric, {})
     # the generic table knows every metric by its own name, which is not a tool's
-    out += block(
-        "Exported by",
-        [
-            wrap(first_of(n, MAX_NAMES, " and "), f"  {tool}: ", "      ")
-            for tool, n in sorted(tools.items())
-            if tool != "generic"
-        ],
-    )
+    named = ((tool, first_of(n, MAX_NAMES, " and ")) for tool, n in sorted(tools.items()) if tool != "generic")
+    out += block("Exported by", [wrap(names, f"  {tool}: ", "      ") for tool, names in named])
     readers = [
         f"{r.id} {r.name}"
         for r in book.rules

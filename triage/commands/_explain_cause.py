@@ -32,10 +32,8 @@ def explain_cause(cause: Cause, capture: Capture, doctor: Diagnoser) -> str:
         out = [wrap(f"{cause.id} ({localize(cause.title)}) on {capture.input.path}, method {d.method}")]
         scopes = {r.scope for r in d.book.rules if r.cause == cause.id}
         if not scopes:
-            return (
-                "\n".join([*out, "", wrap(f"No rule names it: {cause.reserved or 'its rules are not selected'}.")])
-                + "\n"
-            )
+            why = cause.reserved or "its rules are not selected"
+            return "\n".join([*out, "", wrap(f"No rule names it: {why}."), ""])
         ones: list[tuple[str, _One]] = []
         if "frame" in scopes:
             ones.append(("the whole capture", _One(cause, Outcomes(d, d.parts[0], whole=True), 0)))
@@ -118,7 +116,7 @@ class _One:
         if code == BLIND:
             return f"{', '.join(self.o.waits_for(k, self.i)) or 'a derived fact'} missing"
         if code == OVERRULED:
-            return Reasons(self.o).why_overruled(k, self.i).partition(": ")[2]
+            return Reasons(self.o).why_overruled(k, self.i).reason
         if code == FIRED:
             checks = holding_checks(r, self.o.d.method, self.o.lookup(k), self.i, self.origin)
             return "; ".join(c.why for c in checks) or "its conditions hold"

@@ -45,10 +45,8 @@ def table(capture: Capture, metrics: Sequence[str], most: int | None) -> str:
         f"read      {c.input.rows} ranges, {len(c)} workloads, {len(c.facts)} metrics, {plural(len(c.table.unmapped), 'unmapped column')}",
     ]
     if c.frame_ns > 0:
-        lines.append(
-            f"time      {show(c.frame_ns, 'ns')}"
-            + (f", {show(c.uncovered_ns, 'ns')} outside all markers" if c.uncovered_ns > 0 else "")
-        )
+        outside = f", {show(c.uncovered_ns, 'ns')} outside all markers" if c.uncovered_ns > 0 else ""
+        lines.append(f"time      {show(c.frame_ns, 'ns')}{outside}")
     lines += [f"note      {_columns.printable(n)}" for n in c.notes]
     lines += [f"quality   {q.check}: {_columns.printable(q.message)}" for q in c.quality]
     last = -1
@@ -152,21 +150,6 @@ def write_csv(capture: Capture, metrics: Sequence[str], write: Callable[[str], o
     out.writerow(["workload", "name", "metric", "value", "unit", "file", "line", "column", "text", "formula"])
     for w, o in _facts(capture, metrics, None):
         value, unit = display(o.value, o.unit)
-        out.writerow(
-            [
-                inert(v)
-                for v in (
-                    f"w{w + 1}",
-                    str(capture.names[w]),
-                    o.metric,
-                    value,
-                    unit,
-                    o.file,
-                    o.line or "",
-                    o.column,
-                    o.text,
-                    o.formula,
-                )
-            ]
-        )
+        cell = (o.file, o.line or "", o.column, o.text, o.formula)
+        out.writerow(map(inert, (f"w{w + 1}", str(capture.names[w]), o.metric, value, unit, *cell)))
     write(buffer.getvalue())

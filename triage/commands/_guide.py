@@ -42,10 +42,8 @@ def way(capture: Capture, doctor: Diagnoser) -> str:
     out = [wrap(f"The Compute Triage Guide on {capture.input.path}"), "! limit   + noted   ? not measured"]
     kernels = [int(w) for w in rows if walk.concerns(place[int(w)])]
     if not kernels:
-        return (
-            "\n".join([*out[:1], "", "The guide covers kernels on NVIDIA GPUs; this capture has none with a grid."])
-            + "\n"
-        )
+        none = "The guide covers kernels on NVIDIA GPUs; this capture has none with a grid."
+        return "\n".join([out[0], "", none, ""])
     for w in kernels:
         time = float(capture.self_ns[w])
         name = path_text(str(capture.paths[w]), str(capture.names[w]))

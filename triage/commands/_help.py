@@ -62,12 +62,10 @@ class Group(click.Group):
             return super().resolve_command(ctx, args)
         known = self.list_commands(ctx)
         full = " ".join([*ctx.command_path.split()[1:], name])
-        raise TriageError(
-            f"unknown command {full!r}",
-            f"now: {ctx.command_path} {self.moved[name]}"
-            if name in self.moved
-            else did_you_mean(difflib.get_close_matches(name, known, 1), f"see: {ctx.command_path} --help"),
-        )
+        hint = did_you_mean(difflib.get_close_matches(name, known, 1), f"see: {ctx.command_path} --help")
+        if name in self.moved:
+            hint = f"now: {ctx.command_path} {self.moved[name]}"
+        raise TriageError(f"unknown command {full!r}", hint)
 
 
 def usage(e: click.ClickException) -> str:

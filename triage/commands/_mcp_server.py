@@ -99,9 +99,8 @@ def _resources(made: Any, tools: Tools) -> None:
     made.resource("triage://captures", title="Captures in the folders", mime_type="application/json")(tools.captures)
     made.resource("triage://causes", title="All causes", mime_type="application/json")(tools.causes)
     made.resource("triage://rules", title="All rules", mime_type="application/json")(tools.rules)
-    made.resource("triage://skill", title="Skill: order of questions, how to read verdicts", mime_type="text/markdown")(
-        skill
-    )
+    order = "Skill: order of questions, how to read verdicts"
+    made.resource("triage://skill", title=order, mime_type="text/markdown")(skill)
     made.resource("triage://causes/{name}", name="cause", title="A cause: meaning, look-alikes, advice, rules")(named)
     made.resource("triage://rules/{name}", name="rule", title="A rule: conditions, thresholds, sources")(named)
     made.resource("triage://reports/{+path}", name="report", title="Brief of a capture")(report)

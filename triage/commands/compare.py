@@ -122,11 +122,8 @@ def _named(sides: Sequence[str], first: Sequence[str], second: Sequence[str]) ->
         return list(first), list(second)
     if len(sides) == 2 and not first and not second:
         return [sides[0]], [sides[1]]
-    got = (
-        f"{len(sides)}"
-        if not first and not second
-        else f"{len(first)} before, {len(second)} after, {len(sides)} neither"
-    )
+    options = f"{len(first)} before, {len(second)} after, {len(sides)} neither"
+    got = options if first or second else f"{len(sides)}"
     hint = "write: triage compare BEFORE AFTER, or --before FILE... --after FILE..."
     raise TriageError(f"need one capture before and one after (got {got})", hint)
 

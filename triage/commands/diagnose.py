@@ -110,9 +110,8 @@ def command(
             _opinions(diagnosis, form, output, settings)
             return 2 if skipped else 0
         shown.step = "looking up the evidence"
-        bundle = accepted.apply(
-            assembling.bundle(diagnosis, ways=formats.shows_ways(form)), settings.accepted, settings.project_note
-        )
+        bundle = assembling.bundle(diagnosis, ways=formats.shows_ways(form))
+        bundle = accepted.apply(bundle, settings.accepted, settings.project_note)
         whole = [(budgets.WHOLE, target)] if target else []
         kept = [entry for entry in settings.budgets if not whole or entry[0].lower() != budgets.WHOLE]
         bundle = budgets.apply(bundle, [*whole, *kept], settings.owners)
@@ -167,11 +166,11 @@ def _reached(todo: Sequence[Entry], fail_on: str) -> list[str]:
     from triage.rendering import phrases
 
     least = LEVELS.index(fail_on) if fail_on else len(LEVELS)
-    return [
-        f"{i['title']} ({i['level']} priority"
-        + (f", {phrases.time(i['saved_ns'])}" if i["saved_ns"] else "")
-        + f"): {', '.join(short(n, 40) for n in i['names'][:3])}"
-        + (f" and {i['workload_count'] - 3} more" if i["workload_count"] > 3 else "")
-        for i in todo
-        if LEVELS.index(i["level"]) >= least
-    ]
+    lines = []
+    for i in todo:
+        if LEVELS.index(i["level"]) >= least:
+            saved = f", {phrases.time(i['saved_ns'])}" if i["saved_ns"] else ""
+            names = ", ".join(short(n, 40) for n in i["names"][:3])
+            more = f" and {i['workload_count'] - 3} more" if i["workload_count"] > 3 else ""
+            lines.append(f"{i['title']} ({i['level']} priority{saved}): {names}{more}")
+    return lines

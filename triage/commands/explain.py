@@ -102,10 +102,8 @@ def text_of(name: str, book: Rulebook) -> str:
         return "\n".join(_describe.rule_text(r, book) for r in makers)
     if entry := glossary.find(name):
         return _describe.term_text(entry)
-    raise TriageError(
-        f"unknown rule, cause, metric or term {name!r}",
-        did_you_mean(_known(name, book), "see: triage list rules (or causes, metrics, terms)"),
-    )
+    hint = did_you_mean(_known(name, book), "see: triage list rules (or causes, metrics, terms)")
+    raise TriageError(f"unknown rule, cause, metric or term {name!r}", hint)
 
 
 def _cause(name: str, book: Rulebook) -> Cause | None:

@@ -147,9 +147,8 @@ def show(
         order = [b for b in alike if b.key.branch == newest.key.branch][-last:]
         doc = trend_series.trend_of(db, order, what)
     with out.sink(output) as write:
-        write(
-            history_report.trend(doc, _common.implied(form, output, ("terminal", "html", "json", "openmetrics")), full)
-        )
+        form = _common.implied(form, output, ("terminal", "html", "json", "openmetrics"))
+        write(history_report.trend(doc, form, full))
     return 0
 
 

@@ -86,9 +86,8 @@ def _causes() -> Rows:
 def _metrics() -> Rows:
     from triage import schema
 
-    return [
-        {"id": m.id, "unit": m.unit, "better": m.better, "meaning": m.meaning} for m in schema.all_metrics().values()
-    ]
+    metrics = schema.all_metrics().values()
+    return [{"id": m.id, "unit": m.unit, "better": m.better, "meaning": m.meaning} for m in metrics]
 
 
 def _dialects(folders: tuple[str, ...]) -> Rows:

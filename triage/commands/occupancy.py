@@ -146,7 +146,9 @@ def command(
 
 def _check_options(ctx: click.Context, tile: str | None, form: str) -> None:
     """Raise TriageError for options of a launch beside --tile, and for options of a tile without it."""
-    typed = {p.name: max(p.opts, key=len) for p in ctx.command.params if p.name and _typed(ctx, p.name)}
+    options = {p.name: max(p.opts, key=len) for p in ctx.command.params if p.name}
+    command_line = click.core.ParameterSource.COMMANDLINE
+    typed = {name: option for name, option in options.items() if ctx.get_parameter_source(name) is command_line}
     if tile is None:
         if wrong := [option for name, option in typed.items() if name in ("border", "element")]:
             raise TriageError(f"{wrong[0]}: option of --tile", "add --tile WxH")
@@ -154,10 +156,6 @@ def _check_options(ctx: click.Context, tile: str | None, form: str) -> None:
         raise TriageError(f"{wrong[0]}: not an option of --tile", "remove it, or --tile")
     elif form not in _tile.FORMATS:
         raise TriageError(f"--format {form!r}: choose {either(_tile.FORMATS)} with --tile")
-
-
-def _typed(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _clusters(now: Occupancy, device: Device, size: int, units: int | None, grid: Shape | None) -> Clusters:

@@ -82,10 +82,8 @@ def command(
     from triage.rendering import phrases
 
     if post and not settings.scope:
-        raise TriageError(
-            "--post needs --scope, which separates the tickets of several applications",
-            "add the name of the application, such as --scope 'our game'",
-        )
+        hint = "add the name of the application, such as --scope 'our game'"
+        raise TriageError("--post needs --scope, which separates the tickets of several applications", hint)
     if send and not post:
         raise TriageError("--send needs --post", f"choose {either(TRACKERS)}")
     if report_url and not re.fullmatch(r"https?://[^\s<>\[\]|`]+", report_url):

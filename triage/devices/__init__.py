@@ -162,9 +162,8 @@ def named(text: str, vendor: str) -> Device | None:
     products = {d.name: d for hit, d in hits.items() if not any(hit != h and hit in h for h in hits)}
     if products:
         return next(iter(products.values())) if len(products) == 1 else None
-    archs = {
-        d.arch: d for word in words if not word.isdigit() and (d := _of_word(word)) is not None and d.vendor == vendor
-    }
+    known = (_of_word(word) for word in words if not word.isdigit())
+    archs = {d.arch: d for d in known if d is not None and d.vendor == vendor}
     return next(iter(archs.values())) if len(archs) == 1 else None
 
 
@@ -226,10 +225,8 @@ def limits_of(arch: str) -> Limits:
     found = architecture(arch)
     limits = require(arch).limits if found is None else limits_for(found)
     if isinstance(limits, IntelLimits):
-        raise TriageError(
-            f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs only",
-            "use Intel's GPU occupancy calculator for Xe; in captures, rules check the measured occupancy",
-        )
+        hint = "use Intel's GPU occupancy calculator for Xe; in captures, rules check the measured occupancy"
+        raise TriageError(f"{limits.arch}: occupancy is calculated for NVIDIA and AMD GPUs only", hint)
     return limits
 
 

@@ -111,7 +111,7 @@ def _by_name(capture: Capture) -> dict[str, frozenset[str]]:
     out = {m: frozenset(n for n in every if test(n)) for m, test in kernel_facts.tests(capture, every).items()}
     return out | {
         "frame.communication": frozenset(n for n in every if is_collective(n)),
-        "operators.stated_excess": slow_kernels(
+        "operators.product_excess": slow_kernels(
             capture.table.operators, capture.device.peaks if capture.device else None
         ),
         "frame.bus_copies": frozenset(str(capture.names[i]) for i in frame_copies.bus_rows(capture)),

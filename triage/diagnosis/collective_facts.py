@@ -50,7 +50,7 @@ def collective_facts(trace: Trace, frame_ns: float, device: Device | None) -> Fa
     if device.peer_link:
         links += f", {device.peer_link[0]} inside a node {show(device.peer_link[1], 'byte/s')}"
     why = "a slow transport, or a rank that is late every time"
-    out: Facts = {"collectives.rate": (rate, text), "collectives.excess": (beyond / frame_ns, text)}
+    out: Facts = {"collectives.excess": (beyond / frame_ns, text)}
     if _in_step(trace, first):
         why = "more likely a slow transport than a late rank, as another collective ends right before"
     elif smaller := [(took, m.bytes) for m, took in large if SEVERAL * m.bytes <= fastest.bytes]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from triage.ground.kernel_names import kernel
 from triage.ground.kernel_owners import owner_of
 from triage.ground.phrasing import plural
 from triage.ground.units import show
+from triage.rulebook.applies import reaches
 
 # the second version of Dao's library: the first names its kernels fmha_*, the third FlashAttnFwdSm90
 _FLASH_2_RE = re.compile(r"\bflash_(?:fwd|bwd)_\w*kernel")
@@ -39,6 +41,15 @@ FP32_RE = re.compile(
 # kernels of libraries for sm_80 and newer, whose matrix units take TF32; those of sm_70 and 75 also run on GPUs without any
 _AMPERE_RE = re.compile(r"ampere_|sm(?:[89]\d|1\d\d)(?!\d)|cutlass_[89]\d_|\bnvjet_")
 _HOPPER_RE = re.compile(r"sm90_|\bnvjet_")  # kernels of libraries for sm_90 and newer
+# products of FP4 or FP8 operands, and the first architectures that multiply these: AMD, data types and precision support;
+# NVIDIA, CUDA Programming Guide, tensor core input types by compute capability
+_PRODUCT = r"(?i)(?=.*(?:matmul|gemm|bmm|moe))(?=.*(?:%s))"
+_NARROW = (
+    (re.compile(_PRODUCT % "fp4|e2m1"), ("sm_100", "gfx950", "gfx1250")),
+    (re.compile(_PRODUCT % "fp8|e4m3|e5m2"), ("sm_89", "gfx940", "gfx1200")),
+)
+# heuristic, ns: a launch of this length could read gigabytes of packed weights, more than a layer has
+MIN_UNPACKED_NS = 1_000_000
 # Shah et al., FlashAttention-3: 1.5 to 2.0 times the speed of FlashAttention-2 on H100
 FASTER, FASTEST = 1.5, 2.0
 
@@ -54,6 +65,8 @@ def kernel_facts(capture: Capture, own: Floats, frame_ns: float) -> Facts:
     out: Facts = {}
     for metric, test in tests(capture, names).items():
         mine = np.flatnonzero([bool(test(n)) for n in names])
+        if metric == "operators.unpacked":
+            mine = mine[time[mine] >= MIN_UNPACKED_NS * calls[mine]]
         longest = mine[np.argsort(-time[mine], kind="stable")[:2]]
         text = "; ".join(
             f"{kernel(names[i])}: {show(float(time[i]), 'ns')} in {plural(round(calls[i]), 'launch')}" for i in longest
@@ -78,6 +91,7 @@ def tests(capture: Capture, names: Iterable[str]) -> dict[str, Callable[[str], o
         "operators.elementwise": _is_pass,
         "operators.layout": LAYOUT_RE.search,
         "operators.fp32": _is_fp32 if fast else _never,
+        "operators.unpacked": partial(_is_unpacked, arch),
         "operators.attention_excess": _FLASH_2_RE.search if hopper else _never,
     }
 
@@ -90,6 +104,13 @@ def _is_pass(name: str) -> bool:
 def _is_fp32(name: str) -> bool:
     """True for a library's products in FP32; what the author of another kernel would change is not known."""
     return FP32_RE.search(name) is not None and owner_of(name) is not None
+
+
+def _is_unpacked(arch: str, name: str) -> bool:
+    """True for products of a type that an architecture, "" for an unknown one, has no matrix instruction for."""
+    return any(
+        words.match(name) and not any(reaches(arch, first) for first in firsts) for words, firsts in _NARROW if arch
+    )
 
 
 def _never(_name: str) -> bool:

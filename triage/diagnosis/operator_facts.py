@@ -1,4 +1,4 @@
-"""Facts of a framework's operators for frame rules: shares of device time, each naming the operators it is made of.
+"""Facts of a framework's operators for frame rules: shares of the span, each naming the operators it is made of.
 
 An operator without shapes is not judged, and no roof of a device whose peaks are unknown.
 """
@@ -280,14 +280,12 @@ def _roofs(rest: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
         return out
     if peaks.fp16_tensor_tflops:
         fed = _fed(rest, peaks)
-        longest = max(fed, key=lambda o: o.ns, default=None)
-        out["operators.product_roof"] = (fed[longest], _title(longest)) if longest else (1.0, "no long product")
         for what, mine in (
             ("product", [o for o in fed if o.kind != "attention"]),
             ("attention", [o for o in fed if o.kind == "attention"]),
         ):
             if mine or what == "product":
-                out |= _slow(what, {o: fed[o] for o in mine}, peaks, frame_ns)
+                out |= slow_facts(what, {o: fed[o] for o in mine}, peaks, frame_ns)
     moving = _moving(rest, peaks)
     slow = [o for o, share in moving.items() if share < SLOW_BYTES]
     out["operators.elementwise_excess"] = (
@@ -298,7 +296,7 @@ def _roofs(rest: Sequence[Operator], peaks: Peaks, frame_ns: float) -> Facts:
     return out
 
 
-def _slow(what: str, shares: Mapping[Operator, float], peaks: Peaks, frame_ns: float) -> Facts:
+def slow_facts(what: str, shares: Mapping[Operator, float], peaks: Peaks, frame_ns: float) -> Facts:
     """Time of the operators far below the rate of good libraries, above that at this rate and at the best one."""
     slow = [o for o, share in shares.items() if is_slow(o, peaks, share)]
     text = "; ".join(f"{_title(o)}: {percent(shares[o])} of its roof" for o in slow[:3])

@@ -7,28 +7,16 @@ from collections.abc import Sequence
 from triage.capture.arrays import Facts
 from triage.capture.trace_nouns import Operator
 from triage.devices import Peaks
-from triage.diagnosis.operator_roofs import good_share, is_half, is_slow, rate, roof_rate, roof_share
-from triage.ground.phrasing import percent
-from triage.ground.units import show
+from triage.diagnosis.operator_facts import slow_facts
+from triage.diagnosis.operator_roofs import is_half, is_slow, roof_rate, roof_share
 
 MIN_NS = 100_000  # heuristic: as for operators of a trace
 
 
 def stated_facts(operators: Sequence[Operator], peaks: Peaks | None, frame_ns: float) -> Facts:
     """Facts of 16-bit products whose FLOPs and bytes are stated; {} without them, or without peaks of the device."""
-    if peaks is None or frame_ns <= 0:
-        return {}
-    shares = _shares(operators, peaks)
-    if not shares:
-        return {}
-    slow = {o: s for o, s in shares.items() if is_slow(o, peaks, s)}
-    excess = sum(o.ns * (1 - s / good_share(o, peaks)) for o, s in slow.items()) / frame_ns
-    most = sum(o.ns * (1 - s) for o, s in slow.items()) / frame_ns
-    longest, best = max(slow or shares, key=lambda o: o.ns), max(shares, key=lambda o: shares[o])
-    text = f"{longest.name[:60]}: {_rated(longest, shares[longest])}"
-    if best is not longest and shares[best] > shares[longest]:
-        text += f"; fastest here {best.name[:60]}: {_rated(best, shares[best])}"
-    return {"operators.stated_excess": (excess, text), "operators.stated_most": (most, text)}
+    shares = _shares(operators, peaks) if peaks is not None and frame_ns > 0 else {}
+    return slow_facts("product", shares, peaks, frame_ns) if peaks is not None and shares else {}
 
 
 def slow_kernels(operators: Sequence[Operator], peaks: Peaks | None) -> frozenset[str]:
@@ -47,7 +35,3 @@ def _computed(o: Operator, peaks: Peaks) -> float | None:
     """Share of the roof of what computes longer than it moves bytes; None of the rest."""
     most, top = roof_rate(o, peaks), peaks.fp16_tensor_tflops
     return roof_share(o, peaks) if most and top and most >= top * 1e3 else None
-
-
-def _rated(o: Operator, share: float) -> str:
-    return f"{show(rate(o) * 1e9, 'flop/s')}, {percent(share)} of its roof"

@@ -1,4 +1,4 @@
-"""Facts of a timeline for frame rules: shares of device time of all devices, each with its source."""
+"""Facts of a timeline for frame rules: shares of the span of all devices, each with its source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
     copies = total(lambda d: d.copies)
     out = _shares(devices, frame_ns, _OF_DEVICES) | {
         "timeline.devices": (float(len(devices)), "devices with work"),
-        "timeline.operations": (float(len(t.own_ns)), "rows of the export"),
         "timeline.kernels": (kernels, "kernels and graph launches"),
         "timeline.copies": (copies, "copies"),
         "timeline.pageable": (total(lambda d: d.pageable_copies), "copies with pageable host memory"),
@@ -44,6 +43,10 @@ def timeline_facts(t: Timeline, frame_ns: float, bus: float | None = None) -> Fa
             "the shorter of exposed communication and compute beside none",
         ),
     }
+    alone, text = out["timeline.bus_alone"]
+    up, down = total(lambda d: d.h2d_bytes), total(lambda d: d.d2h_bytes)
+    sent = [f"{show(n, 'byte')} {way}" for n, way in ((up, "to the device"), (down, "back")) if n > 0.01 * (up + down)]
+    out["timeline.bus_alone"] = (alone, "; ".join([text, *sent]))
     if bus and (took := total(lambda d: d.pageable_ns)):
         moved = total(lambda d: d.pageable_bytes)
         text = f"{show(moved, 'byte')} in {show(took, 'ns')}, PCIe peak {show(bus, 'byte/s')}"
@@ -164,9 +167,11 @@ def _host_parts(t: Timeline) -> dict[str, Callable[[DeviceTimeline], float]]:
         "idle.allocation": late,
     }
     if any(d.framework_ns for d in devices):
-        parts["idle.framework"] = lambda d: min(d.framework_ns, host_code(d))
+        parts["idle.framework"] = lambda d: min(max(d.framework_ns - d.stalled_ns, 0), host_code(d))
     if any(d.host_work_ns for d in devices):
         parts["idle.host_work"] = lambda d: min(d.host_work_ns, host_code(d))
+    if any(d.stalled_ns for d in devices):
+        parts["idle.stalled"] = lambda d: min(d.stalled_ns, host_code(d))
     if any(d.system_ns for d in devices):
         parts["idle.system"] = lambda d: min(d.system_ns, host_code(d))
     return parts
@@ -180,23 +185,23 @@ def devices_behind(t: Timeline) -> dict[str, list[str]]:
 
 
 def _batches(t: Timeline) -> str:
-    """`4 batches of 123 ms; the loop uses one in 113 ms; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
+    """`4 waits of 123 ms; the loop uses one in 113 ms; 87 % of the wait in resize.py(7): zoom`: of the device that waits most."""
     d = max(t.judged, key=lambda d: d.loading_ns)
     if not d.batches:
         return ""
-    text = f"{plural(d.batches, 'batch')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
+    text = f"{plural(d.batches, 'wait')} of {show(d.loading_ns / d.batches, 'ns')}{' on average' * (d.batches > 1)}"
     if d.loading_own_ns:
         text += f"; the loop uses one in {show(d.loading_used_ns / d.batches, 'ns')}"
     elif d.loading_worked_ns:
-        text += f", the device works {show(d.loading_worked_ns / d.batches, 'ns')} before each"
+        text += f", each after {show(d.loading_worked_ns / d.batches, 'ns')} of device work"
     return f"{text}; {percent(t.loading_in[1])} of the wait in {t.loading_in[0]}" if t.loading_in else text
 
 
 def _held(devices: Sequence[DeviceTimeline], cause: str) -> str:
-    """`the calls themselves hold 2.9 ms`, where they are blamed for another time; "" elsewhere."""
+    """`2.9 ms of it inside these calls`, where they are blamed for another time; "" elsewhere."""
     gaps = [d.gap(cause) for d in devices]
-    held, blamed = (show(float(sum(ns)), "ns") for ns in ([g.total_ns for g in gaps], [g.blamed_ns for g in gaps]))
-    return f"the calls themselves hold {held}" if held != blamed else ""
+    held, blamed = (float(sum(ns)) for ns in ([g.total_ns for g in gaps], [g.blamed_ns for g in gaps]))
+    return f"{show(held, 'ns')} of it inside these calls" if held < blamed else ""
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:

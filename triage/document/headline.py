@@ -14,7 +14,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import limiter_words
 from triage.ground.method import HIGH
-from triage.ground.phrasing import lower_first, percent, plural, with_copies
+from triage.ground.phrasing import cut_middle, lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
@@ -87,8 +87,8 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
     alone = only_device(first, doc)
     where = (f" on {alone}" if alone else over) if first["saved_ns"] else ""
-    count = len(doc["frame"]["timeline"] or ())
-    each = f", {show(saved / count, 'ns')} per device" if over else ""
+    ranks = len(doc["frame"]["ranks"] or ())
+    each = f", {show(saved / ranks, 'ns')} per rank" if over and ranks > 1 else ""
     return f"{text}, ~{share} recoverable{each}. {begin} {lower_first(first['title'])}{_place(first)}{where}."
 
 
@@ -135,7 +135,7 @@ def _without_items(doc: Result) -> str:
 
 
 def _span(doc: Result, item: str) -> str:
-    """`14.2 ms in 76 markers`, `56.1 s in 40,605 launches of 175 kernels`; of a trace `2 devices over 220 ms, device 0 busy 60 %, device 1 11 %; 246 ms device time`."""
+    """`14.2 ms in 76 markers`, `56.1 s in 40,605 launches of 175 kernels`; of a trace `2 devices over 220 ms, device 0 busy 60 %, device 1 11 %; 246 ms span in all`."""
     frame = doc["frame"]
     t = timeline(frame)
     if t is None:
@@ -144,7 +144,6 @@ def _span(doc: Result, item: str) -> str:
             return f"{show(whole, 'ns')}, {show(whole - outside, 'ns')} of it in {counted(doc, item)}"
         return f"{show(whole, 'ns')} in {counted(doc, item)}"
     count = len(t["devices"])
-    device_time = f"{show(frame['duration_ns'] or 0.0, 'ns')} device time"
     busy = f"{percent(t['busy'])} busy"
     exposed = sum(d["exposed_comm_ns"] for d in t["devices"].values()) / t["span_ns"] if t["span_ns"] else 0.0
     if exposed >= MIN_UNDIAGNOSED_SHARE:
@@ -155,7 +154,7 @@ def _span(doc: Result, item: str) -> str:
         return f"{show(judged, 'ns')}, {percent(worked / judged)} busy, after {apart} of start-up or waiting"
     over = f"{show(t['span_ns'], 'ns')} span, {busy}"
     if count > 1:
-        over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {device_time} in all"
+        over = f"{plural(count, 'device')} over {show(float(t['length_ns']), 'ns')}, {_busy(t) or busy}; {show(frame['duration_ns'] or 0.0, 'ns')} span in all"
     # idle time without a cause in the program: no item below covers it
     unknown = "perhaps work from before the record" if _is_earlier(t) else "idle (reason not in the capture)"
     reasons = {"unknown": unknown, "profiler": GAP_WORDS["profiler"].name}
@@ -202,7 +201,4 @@ def _workloads(c: TodoItem) -> str:
 def shorten_middle(name: str, most: int) -> str:
     """Shorten a name: C++ parameters and namespaces go first, then the middle, since the ends tell names apart."""
     name = plain(name)
-    if len(name) > most:
-        name = kernel(name)
-    head = (most - 1) * 2 // 3
-    return name if len(name) <= most else f"{name[:head]}…{name[head + 1 - most :]}"
+    return name if len(name) <= most else cut_middle(kernel(name), most)

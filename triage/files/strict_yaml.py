@@ -23,17 +23,8 @@ _Loader: type[yaml.CBaseLoader] | type[yaml.BaseLoader] = getattr(yaml, "CBaseLo
 # Terminal controls and characters that reverse the reading direction are refused in the texts of a rule.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\Z")
-_WORDS = {
-    "true": True,
-    "false": False,
-    "yes": True,
-    "no": False,
-    "on": True,
-    "off": False,
-    "null": None,
-    "~": None,
-    "": None,
-}
+_TRUTH = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
+_WORDS = _TRUTH | dict.fromkeys(("null", "~", ""))
 
 
 class Mapping(dict[str, Any]):

@@ -33,10 +33,11 @@ _APIS = {"metal": "Metal", "cuda": "CUDA"}
 
 
 class Voice(Struct, frozen=True):
-    """item: what a workload is called. names: whose words, as the glossary calls them, nearest first; empty: as written."""
+    """item: what a workload is called. names: whose words, as the glossary calls them, nearest first; empty: as written. spans: idle time counts."""
 
     item: str = "marker"
     names: tuple[str, ...] = ()
+    spans: bool = False
 
     @property
     def items(self) -> str:
@@ -51,7 +52,7 @@ class Voice(Struct, frozen=True):
     @property
     def base(self) -> str:
         """What every share in a report is of."""
-        return "frame" if self.item == "marker" else "device time"
+        return "frame" if self.item == "marker" else "span" if self.spans else "device time"
 
 
 # of the report that is being written: sentences are made in many places, which are handed one entry at a time
@@ -64,9 +65,9 @@ def voice() -> Voice:
 
 
 @contextmanager
-def speaking(item: str | None = None, names: tuple[str, ...] | None = None) -> Iterator[None]:
+def speaking(item: str | None = None, names: tuple[str, ...] | None = None, spans: bool = False) -> Iterator[None]:
     """Speak of kernels, applications or markers, and in whose words, until the block ends; None leaves that as it is."""
-    new = voice()
+    new = replace(voice(), spans=spans or voice().spans)
     if item is not None:
         new = replace(new, item=item)
     if names is not None:

@@ -58,10 +58,8 @@ class Durable:
         counts: dict[str, int] = {}
         for name, literals in definitions:
             if not 1 <= len(literals) <= 16:
-                raise TriageError(
-                    f"rule {name} has {len(literals)} literals; the engine takes 1 to 16",
-                    "split the rule with a derived fact",
-                )
+                hint = "split the rule with a derived fact"
+                raise TriageError(f"rule {name} has {len(literals)} literals; the engine takes 1 to 16", hint)
             for x in literals:
                 counts[x] = counts.get(x, 0) + 1
         if len(definitions) > 4000 or max(counts.values(), default=0) > 250:
@@ -189,10 +187,8 @@ def backend(name: str, definitions: Sequence[Definition]) -> tuple[Backend, str]
             if out_of_memory(e):
                 raise
             problem = f"the {candidate} engine cannot be loaded here ({e}); using clips instead"
-    raise TriageError(
-        f"engine {name or 'durable or clips'}: cannot be loaded",
-        "install it: pip install durable-rules, or use --engine clips",
-    )
+    hint = "install it: pip install durable-rules, or use --engine clips"
+    raise TriageError(f"engine {name or 'durable or clips'}: cannot be loaded", hint)
 
 
 def definitions(program: Program) -> list[Definition]:

@@ -149,11 +149,8 @@ def _truth_of(
             memo[item.key] = UNKNOWN
         elif item.kind == "have":
             values = view[item.name]
-            memo[item.key] = (
-                np.where(np.isnan(values), UNKNOWN, TRUE).astype(np.int8)
-                if is_column(values)
-                else (UNKNOWN if np.isnan(values) else TRUE)
-            )
+            known = np.where(np.isnan(values), UNKNOWN, TRUE)
+            memo[item.key] = known.astype(np.int8) if is_column(values) else int(known)
         else:
             assert item.condition and item.rule
             memo[item.key] = item.condition(Lookup(item.rule, view, method))

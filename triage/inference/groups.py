@@ -127,12 +127,8 @@ def compile_program(book: Rulebook, method: str, scope: str) -> Program:
             base, either = _inputs(rule, method)
             keys = {i.key: i for i in base + either}
             if len(keys) > MAX_GROUP_CONDITIONS or not keys:
-                raise RuleError(
-                    rule.file,
-                    rule.line,
-                    f"{len(keys)} conditions; a rule takes 1 to {MAX_GROUP_CONDITIONS}",
-                    "split it with a derived fact",
-                )
+                problem = f"{len(keys)} conditions; a rule takes 1 to {MAX_GROUP_CONDITIONS}"
+                raise RuleError(rule.file, rule.line, problem, "split it with a derived fact")
             # join the group that shares most conditions: every condition a group does not hold yet may triple its signatures
             best = min(
                 (g for g in open_groups if len(g[0].keys() | keys.keys()) <= WIDTH and len(g[1]) < RULES),

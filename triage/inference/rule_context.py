@@ -60,9 +60,8 @@ def _gpu_facts(view: View) -> dict[str, str]:
     if view.capture.device is not None and view.capture.device.host_link:
         out["link"] = view.capture.device.host_link
     copying = view.capture.copying
-    ways = {WAYS.get(way_of(str(name)), "") for name in {*(() if copying is None else view.capture.names[copying])}} - {
-        ""
-    }
+    names = {*(() if copying is None else view.capture.names[copying])}
+    ways = {WAYS.get(way_of(str(name)), "") for name in names} - {""}
     if len(ways) == 1:
         out["copied"] = ways.pop()
     return out

@@ -19,14 +19,8 @@ from triage.occupancy.cuda import CudaOptions
 _CHUNK = 16384
 # Beyond any hardware; larger numbers are cut to these so that products neither overflow nor leave
 # the range in which `divide` is exact.
-_CEILING = {
-    "threads": 1 << 16,
-    "registers": 1 << 12,
-    "shared": 1 << 22,
-    "sgprs": 1 << 12,
-    "agprs": 1 << 12,
-    "barriers": 1 << 12,
-}
+_CEILING = {"threads": 1 << 16, "shared": 1 << 22}
+_CEILING |= dict.fromkeys(("registers", "sgprs", "agprs", "barriers"), 1 << 12)
 
 
 class Launch(Struct, frozen=True):

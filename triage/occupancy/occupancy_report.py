@@ -159,28 +159,21 @@ class Report(Struct, frozen=True):
         layout = c.layout
         groups = c.sms * c.groups
         fit = f"{c.least:,}" if c.least == c.most else f"{c.least:,} to {c.most:,}, depending on the die's SM layout"
-        used = (
-            percent(c.share(c.least))
-            if c.least == c.most
-            else f"{percent(c.share(c.least))} to {percent(c.share(c.most))}"
-        )
+        used = " to ".join(percent(c.share(n)) for n in sorted({c.least, c.most}))
+        where = f"{c.sms} SMs in {layout.gpcs} GPCs of at most {layout.sms_per_gpc}"
         found = [
-            (
-                "groups per cluster",
-                f"{c.size}, all in one GPC: {c.sms} SMs in {layout.gpcs} GPCs of at most {layout.sms_per_gpc}",
-            ),
+            ("groups per cluster", f"{c.size}, all in one GPC: {where}"),
             ("clusters at once", fit),
             ("GPU occupancy", f"{used}; single groups reach {percent(groups * c.warps / (c.sms * c.slots))}"),
         ]
         if not c.portable:
-            found.append(
-                ("opt in", f"more than {layout.portable} groups: cudaFuncAttributeNonPortableClusterSizeAllowed")
-            )
+            attribute = "cudaFuncAttributeNonPortableClusterSizeAllowed"
+            found.append(("opt in", f"more than {layout.portable} groups: {attribute}"))
         if c.least != c.most:
             found.append(("exact number", "cudaOccupancyMaxActiveClusters on the device"))
         return [
             *found,
-            ("layout", layout.source.partition(":")[0] if layout.source.startswith("not ") else layout.chip),
+            ("layout", layout.doubt or layout.chip),
         ]
 
     def to_dict(self) -> dict[str, object]:

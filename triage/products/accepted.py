@@ -55,12 +55,10 @@ def _notes(todo: Sequence[ItemEntry]) -> list[str]:
         total = sum(i["saved_ns"] or 0.0 for i in quiet)
         each = "; ".join(f"{lower_first(i['title'])}: {_terms(i)}" for i in quiet)
         out.append(f"{plural(len(quiet), 'root cause')} accepted ({phrases.time(total)} of recoverable time): {each}")
-    out += [
-        f"acceptance {'expired' if i['accepted']['state'] == 'expired' else 'outgrown'}: "
-        f"{lower_first(i['title'])}: {_terms(i)}"
-        for i in known
-        if i["accepted"]["state"] != "accepted"
-    ]
+    for i in known:
+        if (state := i["accepted"]["state"]) != "accepted":
+            became = "expired" if state == "expired" else "outgrown"
+            out.append(f"acceptance {became}: {lower_first(i['title'])}: {_terms(i)}")
     return out
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from triage.products.batch import find, run
 from triage.products.batch.batch_contents import Batch
-from triage.products.batch.find import Found
 from triage.products.batch.run import Progress
 from triage.products.settings import Settings
 
@@ -56,7 +55,8 @@ def watch(
         # a file that is still being written looks different a moment later, and one that is empty is not begun
         ready = [f for f in found if now[f.path] == seen.get(f.path) and any(size for _, size, _ in now[f.path])]
         if any(done.get(f.path) != now[f.path] for f in ready):
-            batch = _round(ready, settings, out, jobs, progress, gathered.passed)
+            # all that is complete, not only the new: the index and the tables are those of a batch over all of them
+            batch = run.run(ready, settings, out, jobs=jobs, resume=True, progress=progress, passed=gathered.passed)
             done = {f.path: now[f.path] for f in ready}
             if report:
                 report(batch)
@@ -64,15 +64,3 @@ def watch(
         look += 1
         if rounds is None or look < rounds:
             sleep(every)
-
-
-def _round(
-    ready: Sequence[Found],
-    settings: Settings,
-    out: Path,
-    jobs: int,
-    progress: Progress | None,
-    passed: Sequence[tuple[str, str]],
-) -> Batch:
-    # all that is complete, not only the new: the index and the tables are those of a batch over all of them
-    return run.run(ready, settings, out, jobs=jobs, resume=True, progress=progress, passed=passed)

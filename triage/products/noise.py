@@ -23,9 +23,8 @@ Runs: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # runs x wo
 VERDICTS = FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "cannot tell"
 _INCONCLUSIVE = VERDICTS.index(UNKNOWN)
 _SHOWN = {SAME: "unchanged", UNKNOWN: "inconclusive"}
-FLOOR = (
-    0.01  # two captures of one build differ by about this much at fixed clocks; smaller differences are not reported
-)
+# two captures of one build differ by about this much at fixed clocks; smaller differences are not reported
+FLOOR = 0.01
 MARGIN = 0.05  # heuristic: a change worth acting on; "same" excludes changes of this size
 UNREPEATED = 3  # times the floor: assumed noise where a side has one run
 CHANCE = 0.05  # family-wise error of a whole comparison

@@ -263,15 +263,10 @@ def _accepted(where: str, n: int, entry: object, today: date) -> Accepted:
     if not isinstance(expires, date):
         raise _wrong(where, f"{at}.expires", "must be a date, such as 2027-03-31")
     day = date(expires.year, expires.month, expires.day)
-    return Accepted(
-        _text(where, f"{at}.cause", entry["cause"]),
-        _text(where, f"{at}.reason", entry["reason"]),
-        _text(where, f"{at}.owner", entry["owner"]),
-        day.isoformat(),
-        _text(where, f"{at}.marker", entry.get("marker", "")),
-        _ms(where, f"{at}.saves_ms", entry["saves_ms"]) if "saves_ms" in entry else None,
-        day < today,
-    )
+    keys = ("cause", "reason", "owner", "marker")
+    cause, reason, owner, marker = (_text(where, f"{at}.{key}", entry.get(key, "")) for key in keys)
+    saves = _ms(where, f"{at}.saves_ms", entry["saves_ms"]) if "saves_ms" in entry else None
+    return Accepted(cause, reason, owner, day.isoformat(), marker, saves, day < today)
 
 
 def _known(where: str, before: str, table: Mapping[str, Any], known: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from triage import dialects
 from triage.capture.capture import Quality, Table
 from triage.capture.cells import Block, cells
-from triage.capture.redundancy import Figure, Product, Record, Redundancy, Row, Shares
+from triage.capture.redundancy import Figure, Product, Record, Redundancy, Row, Shares, plain
 from triage.capture.source import Source
 from triage.ground import units
 from triage.ground.errors import BadCapture, UnknownUnit
@@ -97,7 +97,7 @@ def _figures(source: Source, rows: Mapping[int, Sequence[str]], used: _Columns) 
 
 def _plain(header: str) -> str:
     bare = _BRACKET_RE.sub(lambda m: "%" if m[1] == "%" else "", header)
-    return re.sub(r"[\s_]", "", bare).lower().removesuffix("ns")
+    return plain(bare).removesuffix("ns")
 
 
 def _unit(header: str) -> str:

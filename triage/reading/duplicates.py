@@ -25,6 +25,7 @@ NUMBERS = 6  # different numbers, 0 and 1 aside, that a repetition must hold bef
 DISTINCT = 4  # figures that rows and their repetition must hold before they can be no chance
 MAX_ROUNDING = 0.02  # what rounding may take from a sum
 MIN_NAMES = 3  # of a header that is known by nothing else
+_APPENDED = "the export was appended to itself"
 _FIGURE = re.compile(r"[+-]?[\d.,]*\d%?")
 # as spreadsheet programs write them: German, French, Spanish and Portuguese, Italian, Dutch, Polish, Russian, Swedish, Chinese, Japanese, Korean
 TOTAL = re.compile(
@@ -143,12 +144,10 @@ def _differ(source: Source, above: int, rows: Sequence[str], top: int, used: Col
         for j, at in again.items():
             # what is left empty says nothing
             if max(j, at) < len(row) <= len(names) + 1 and row[at] != row[j] and row[at] and row[j]:
-                text = (
-                    f"{names[at][:60]!r} occurs twice in line {above + top + 1} of {source.name}, with different values (first: {row[at][:20]!r} "
-                    f"and {row[j][:20]!r}, line {number}): "
-                )
+                twice = f"{names[at][:60]!r} occurs twice in line {above + top + 1} of {source.name}"
+                values = f"with different values (first: {row[at][:20]!r} and {row[j][:20]!r}, line {number})"
                 which = f"column {at + 1} was used" if at in used else "which one is right is unknown"
-                return [Quality("columns-disagree", text + which)]
+                return [Quality("columns-disagree", f"{twice}, {values}: {which}")]
     return []
 
 
@@ -178,10 +177,8 @@ def _ends(files: Iterable[Source]) -> list[Quality]:
         if is_text(file) and file.plain_path and MIN_DUPLICATE_BYTES <= file.size <= MAX_TEXT_COMPARE_BYTES:
             lines = file.text().rstrip("\n").split("\n")
             if size := _again(lines):
-                message = (
-                    f"{file.name} repeats earlier lines from line {len(lines) - size + 1} to its end: figures count double if the "
-                    "export was appended to itself"
-                )
+                repeats = f"{file.name} repeats earlier lines from line {len(lines) - size + 1} to its end"
+                message = f"{repeats}: figures count double if {_APPENDED}"
                 return [Quality("repeated-rows", message, doubt=True)]
     return []
 
@@ -230,10 +227,8 @@ def _rows(table: Table) -> list[Quality]:
     if (np.bincount(rows) == 1).any() or _launches_differ(table, again):
         return []
     first = int(np.argmax(np.diff(np.maximum.accumulate(rows), prepend=-1) == 0))
-    text = (
-        f"every row occurs more than once (first repeat on line {table.line(first)}): times count double if the export was "
-        "appended to itself"
-    )
+    repeated = f"every row occurs more than once (first repeat on line {table.line(first)})"
+    text = f"{repeated}: times count double if {_APPENDED}"
     return [Quality("repeated-rows", text, doubt=True)]
 
 

@@ -47,18 +47,15 @@ def find(
             if len(held) <= PEERS:
                 continue
             place = far(values if len(held) == len(values) else [values[r] for r in held], least)
-            if place >= 0 and not (
-                values[held[place]] == -1 and "parent" in block.title(at).lower()
-            ):  # a root has none
+            root = place >= 0 and values[held[place]] == -1 and "parent" in block.title(at).lower()  # has no parent
+            if place >= 0 and not root:
                 found.setdefault(held[place], {}).setdefault(at, held)
     for i, departs in found.items():
         (at, rows), *more = departs.items()
         if len(more) == 1 and _exchanged(block, i, (at, rows), more[0]):
             one, other = block.title(at), block.title(more[0][0])
-            yield (
-                i,
-                f": {one[:60]!r} and {other[:60]!r} may have changed places: each is among the figures of the other",
-            )
+            places = f"{one[:60]!r} and {other[:60]!r} may have changed places"
+            yield i, f": {places}: each is among the figures of the other"
         elif not more and block.title(at):
             yield i, _contrast(block, at, i, sorted((spread[at][r], block.rows[r][at]) for r in rows if r != i))
 

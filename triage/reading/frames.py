@@ -78,13 +78,9 @@ def enter(capture: Capture, frame: Indices, codes: Indices) -> None:
     capture.frames = frames
     middle, longest = float(np.median(frames)), int(np.argmax(frames))
     low = f"99 % within {show(float(np.percentile(frames, 99)), 'ns')}, " if len(frames) >= MANY else ""
-    capture.quality.append(
-        Quality(
-            "several-frames",
-            f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, {low}longest {show(float(frames[longest]), 'ns')} "
-            f"(frame {longest + 1}); workload times are sums over all frames",
-        )
-    )
+    text = f"{plural(len(frames), 'frame')} in one capture, median {show(middle, 'ns')}, {low}longest {show(float(frames[longest]), 'ns')}"
+    text += f" (frame {longest + 1}); workload times are sums over all frames"
+    capture.quality.append(Quality("several-frames", text))
     each = _by_frame(codes, frame, np.where(leaf, time, 0.0), len(capture))
     capture.spreads = spreads(each)
     capture.quality += _spikes(capture, each, codes, middle)
@@ -124,12 +120,9 @@ def _spikes(capture: Capture, each: Floats, codes: Indices, middle: float) -> li
     odd = np.flatnonzero((each.max(axis=1) > SPIKE * median) & (median > 0) & (excess >= VISIBLE * middle))
     odd = odd[np.argsort(-excess[odd], kind="stable")]
     first = np.array([int(np.argmax(codes == w)) for w in odd[:MAX_NAMED_SPIKES]], dtype=np.int64)
-    return [
-        Quality(
-            "spike",
-            f"{str(capture.names[w])[:60]} takes {show(float(each[w].max()), 'ns')} in frame {int(each[w].argmax()) + 1}, "
-            f"median {show(float(median[w]), 'ns')} in the others",
-            int(row),
-        )
-        for w, row in zip(odd[:MAX_NAMED_SPIKES], first, strict=True)
-    ]
+    out = []
+    for w, row in zip(odd[:MAX_NAMED_SPIKES], first, strict=True):
+        longest, usual = (show(float(ns), "ns") for ns in (each[w].max(), median[w]))
+        what = f"{str(capture.names[w])[:60]} takes {longest} in frame {int(each[w].argmax()) + 1}"
+        out.append(Quality("spike", f"{what}, median {usual} in the others", int(row)))
+    return out

@@ -170,9 +170,8 @@ def _blank(table: Table, metrics: tuple[str, ...], bad: Masks, sentence: str) ->
     if not bad.any():
         return []
     first = int(np.argmax(bad))
-    figures = ", ".join(
-        f"{schema.get(m).label} {show(float(table.columns[m].values[first]), schema.get(m).unit)}" for m in metrics
-    )
+    values = ((schema.get(m), float(table.columns[m].values[first])) for m in metrics)
+    figures = ", ".join(f"{metric.label} {show(value, metric.unit)}" for metric, value in values)
     blank = set(metrics)
     # and whatever was computed from them
     for name, column in (*table.columns.items(), *table.raw.items()):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from triage import dialects, schema
 from triage.capture.arrays import Floats, Indices
-from triage.capture.capture import Capture, Column, Opinion, Quality, Table
+from triage.capture.capture import Capture, Column, Quality, Table
 from triage.capture.location import Location
 from triage.ground.phrasing import first_of, plural
 from triage.ground.units import show
@@ -118,11 +118,7 @@ def _join(table: Table, report: Capture) -> bool:
         module = dialects.require(report.input.dialect)
         table.collect = report.table.collect or dialects.collector(module, report.device.arch if report.device else "")
     first = {int(r): int(np.argmax(rows == r)) for r in np.unique(rows[have])}
-    table.opinions += [
-        Opinion(first[o.row], o.tool, o.rule, o.type, o.text, o.speedup, o.scope)
-        for o in report.table.opinions
-        if o.row in first
-    ]
+    table.opinions += [replace(o, row=first[o.row]) for o in report.table.opinions if o.row in first]
     if (locate := report.table.locate) is not None:
 
         def there(row: int, metrics: Sequence[str]) -> Sequence[Location]:
@@ -229,8 +225,7 @@ def _say(table: Table, report: Capture, rows: Indices, first: dict[int, int]) ->
     for r, row in first.items():
         real, replayed = float(np.median(each[rows == r])), float(once[r])
         if real > 0 and replayed > 0 and not 1 / _TWICE <= replayed / real <= _TWICE:
-            text = (
-                f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected, "
-                f"{show(real, 'ns')} in {source}{_AGAIN if report.input.dialect.startswith('ncu-') else ''}"
-            )
+            counted = f"{str(table.names[row])[:80]}: {show(replayed, 'ns')} where its counters were collected"
+            why = _AGAIN if report.input.dialect.startswith("ncu-") else ""
+            text = f"{counted}, {show(real, 'ns')} in {source}{why}"
             table.quality.append(Quality("replayed-otherwise", text, row))

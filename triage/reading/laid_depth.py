@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from triage.capture.arrays import Floats, Masks
@@ -25,16 +23,13 @@ def enter(capture: Capture, view: View) -> None:
     before: list[tuple[float, float]] = []
     for p in capture.passes:
         drawn, covered = (counted(values, p, leaf) or 0.0 for values in (prims, pixels))
-        if drawn >= 1 and covered > 0 and _is_laid(drawn, covered, before):
+        alike = [px for n, px in before if abs(n - drawn) <= SAME * drawn]
+        if drawn >= 1 and covered > 0 and any(px >= COVERED * covered for px in alike):
             laid[p.rows] = 1.0
         before.append((drawn, covered))
     if laid.any():
         capture.facts["range.depth_laid"] = laid
         capture.sources["range.depth_laid"] = Derived(FORMULA, ("pixels.drawn", "prims.drawn"))
-
-
-def _is_laid(drawn: float, covered: float, before: Sequence[tuple[float, float]]) -> bool:
-    return any(abs(n - drawn) <= SAME * drawn and px >= COVERED * covered for n, px in before)
 
 
 def counted(values: Floats, p: Pass, leaf: Masks) -> float | None:

@@ -135,13 +135,8 @@ def fold(table: Table, codes: Indices, members: Members | None) -> dict[str, Flo
             w = np.where(have, 1.0 if plain else weight, 0.0)
             bare = np.bincount(codes, w, count) <= 0  # no time known: plain mean
             w = np.where(bare[codes], have.astype(float), w)
-            norm = np.bincount(codes, w, count)
-            total = np.divide(
-                np.bincount(codes, np.where(have, values, 0.0) * w, count),
-                norm,
-                where=norm > 0,
-                out=np.full(count, np.nan),
-            )
+            norm, weighted = np.bincount(codes, w, count), np.bincount(codes, np.where(have, values, 0.0) * w, count)
+            total = np.divide(weighted, norm, where=norm > 0, out=np.full(count, np.nan))
         seen = np.bincount(codes, have, count) > 0
         out[metric] = np.where(seen, total, np.nan)
     return out

@@ -97,8 +97,6 @@ def unite(table: Table) -> list[Quality]:
         table.names = np.array([other.get(str(n), n) for n in table.names], dtype=object)
     first = int(np.argmax(bad))
     shown = "; ".join(f"{n[:60]!r} as {best[:60]!r}" for n, best in list(other.items())[:MAX_SHOWN])
-    text = (
-        f"{plural(int(bad.sum()), 'row')} with another spelling of a name (blanks, width or case), "
-        f"{'read as one' if table.trace is None else 'kept apart'}: {shown}"
-    )
-    return [Quality("name-spelling", text, first)]
+    rows = f"{plural(int(bad.sum()), 'row')} with another spelling of a name (blanks, width or case)"
+    done = "read as one" if table.trace is None else "kept apart"
+    return [Quality("name-spelling", f"{rows}, {done}: {shown}", first)]

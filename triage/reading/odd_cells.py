@@ -54,9 +54,8 @@ def check(module: dialects.Dialect, table: Table, blocks: Mapping[int, Sequence[
     """
     found = [one for n, some in blocks.items() for one in _file(module, table, n, some)]
     sentence = " ".join(q.message for q in table.quality) if found else ""
-    return [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", sentence)][
-        :MAX_REMARKS
-    ]
+    new = [Quality(check, what) for line, check, what in found if not re.search(rf"\bline {line}\b", sentence)]
+    return new[:MAX_REMARKS]
 
 
 def _file(module: dialects.Dialect, table: Table, n: int, blocks: Sequence[Block]) -> Iterator[_Found]:
@@ -158,13 +157,8 @@ def _fraction(column: Column) -> int:
     """The one cell that is no whole number, of a column in which enough others are and not 0; -1 for none."""
     i = next(i for i, c in enumerate(column) if "." in c)
     whole = [c for k, c in enumerate(column) if k != i]
-    many = sum(c.isdigit() and c.strip("0") != "" for c in whole) > far_off.PEERS
-    odd = (
-        many
-        and len(whole) >= WHOLE
-        and NUMBER.fullmatch(column[i])
-        and float(column[i].replace(",", "").rstrip("%")) % 1
-    )
+    many = len(whole) >= WHOLE and sum(c.isdigit() and c.strip("0") != "" for c in whole) > far_off.PEERS
+    odd = many and NUMBER.fullmatch(column[i]) and float(column[i].replace(",", "").rstrip("%")) % 1
     return i if odd and all(c.isdigit() or c in BLANK for c in whole) else -1
 
 
@@ -180,12 +174,8 @@ def _emptied(title: str, column: Column, empty: Sequence[int]) -> str:
     left = [c for c in column if c not in BLANK]
     if not left and len(column) > 1 and "__" not in title:  # a GPU may lack a counter
         return f": {title[:60]!r} is empty in all {len(column)} rows: lost, or not measured"
-    merged = (
-        len(empty) > 1
-        and len(left) > len(set(left)) > 1
-        and not any(itertools.starmap(operator.eq, itertools.pairwise(left)))
-        and left[0][0].isalpha()
-    )
+    repeat = any(itertools.starmap(operator.eq, itertools.pairwise(left)))
+    merged = len(empty) > 1 and len(left) > len(set(left)) > 1 and not repeat and left[0][0].isalpha()
     return f": {title[:60]!r} is empty wherever it would repeat the cell above: merged cells" if merged else ""
 
 
@@ -254,11 +244,8 @@ def _twice(block: Block) -> Iterator[_Found]:
     figures = {c for c in row if NUMBER.fullmatch(c) and len(c.strip("0.")) >= DIGITS}
     stamped = any(len(c) >= STAMP for c in figures)
     if len(figures) >= FIGURES or stamped or (len(block.rows) > FEWEST and _numbered(block, again[0])):
-        yield (
-            block.lines[again[0]],
-            "repeated-rows",
-            " repeats the line above it, cell for cell: its time may count double",
-        )
+        what = " repeats the line above it, cell for cell: its time may count double"
+        yield block.lines[again[0]], "repeated-rows", what
 
 
 def _jump(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
@@ -284,9 +271,8 @@ def _order(block: Block, columns: Sequence[Column]) -> Iterator[_Found]:
             continue
         numbers = list(map(int, column))
         falls = [i for i, (a, b) in enumerate(itertools.pairwise(numbers), 1) if b <= a]
-        if (
-            len(falls) == 1 and STEPS <= (i := falls[0]) < len(numbers) - STEPS
-        ):  # nearer, it may have ended out of order
+        # nearer, it may have ended out of order
+        if len(falls) == 1 and STEPS <= (i := falls[0]) < len(numbers) - STEPS:
             low, high = numbers[i] <= numbers[0], numbers[i - 1] >= numbers[-1]
             if low != high and (numbers[i + 1] > numbers[i - 1] if low else numbers[i] > numbers[i - 2]):
                 k = i if low else i - 1
@@ -341,8 +327,5 @@ def _sum(block: Block) -> Iterator[_Found]:
     """A last row that is called like a sum of the others."""
     name = next((c for c in block.rows[-1] if c and not NUMBER.fullmatch(c)), "")
     if len(block.rows) >= SUMMED and duplicates.TOTAL.fullmatch(name):
-        yield (
-            block.lines[-1],
-            "total-row",
-            f": {name[:40]!r} is called like a sum of the other rows, and was read as one of them",
-        )
+        what = f": {name[:40]!r} is called like a sum of the other rows, and was read as one of them"
+        yield block.lines[-1], "total-row", what

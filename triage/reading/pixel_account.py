@@ -59,9 +59,8 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
     stated = column(view, "target.pixels")
     draws = column(view, "draw.count")
     leaf, draws = capture.leaf, np.maximum(np.where(np.isfinite(draws), draws, capture.calls), 1.0)
-    few = np.where(
-        np.isfinite(prims), prims <= MAX_TRIANGLES * draws, column(view, "invocations.vs") <= MAX_VERTICES * draws
-    )
+    few_vertices = column(view, "invocations.vs") <= MAX_VERTICES * draws
+    few = np.where(np.isfinite(prims), prims <= MAX_TRIANGLES * draws, few_vertices)
     screen = leaf & (drawn >= FULL * draws) & few
     each = np.where(screen, drawn / draws, np.nan)
     whole = _largest(capture, each)
@@ -73,13 +72,9 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
         blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
         survivors = bool(laid[p.rows].any())
         # a pass of full-screen triangles has large ones, however few its pixels
-        helpers = (
-            not survivors
-            and ps is not None
-            and made is not None
-            and MAX_TRIANGLES * draws[p.rows].sum() < made
-            and ps <= QUAD * made
-        )
+        helpers = False
+        if ps is not None and made is not None and not survivors:
+            helpers = bool(MAX_TRIANGLES * draws[p.rows].sum() < made) and ps <= QUAD * made
         thrown = None if helpers or ps is None or kept is None or kept > ps else 1 - kept / ps
         early = ps is None and not blended
         layers = None if helpers else _over(ps or pixels, target)
@@ -89,9 +84,8 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
 
 def loose(capture: Capture) -> list[Pass]:
     """Draws without a marker, each as a pass: one that covers its target several times is known all the same."""
-    rest = np.concatenate(
-        [p.rows for p in capture.passes if p.rest] or [np.arange(0 if capture.passes else len(capture))]
-    )
+    every = np.arange(0 if capture.passes else len(capture))
+    rest = np.concatenate([p.rows for p in capture.passes if p.rest] or [every])
     rows = rest[capture.leaf[rest]][:MAX_LOOSE].tolist()
     return [Pass((str(capture.names[i]),), np.array([i]), float(capture.self_ns[i])) for i in rows]
 

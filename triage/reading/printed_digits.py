@@ -74,10 +74,8 @@ def _counts(block: Block, columns: Sequence[Column], whole: Collection[str]) -> 
     cells = [(i, k, _places(c)) for k in at for i, c in enumerate(columns[k]) if _figure(c)]
     usual = Counter(n for *_, n in cells).most_common(1)
     for i, k in [(i, k) for i, k, n in cells if n != usual[0][0]][:1]:
-        yield (
-            i,
-            f": {block.title(k)[:60]!r} is {columns[k][i][:40]}, other counts have {plural(usual[0][0], 'decimal')}",
-        )
+        others = f"other counts have {plural(usual[0][0], 'decimal')}"
+        yield i, f": {block.title(k)[:60]!r} is {columns[k][i][:40]}, {others}"
 
 
 def _places(cell: str) -> int:
@@ -103,10 +101,8 @@ def rows(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
             found += [(n, c) for n, (name, c) in zip(block.lines, block.rows, strict=True) if _is_quotient(name)]
     measured = [(n, c) for n, c in found if c.strip("0.") and c != "100"]
     if len(measured) > OTHERS and all(c.isdigit() for _, c in measured):
-        yield (
-            measured[0][0],
-            f": {len(measured)} percentages and none with decimals, as {measured[0][1]}: they may have been rounded",
-        )
+        line, first = measured[0]
+        yield line, f": {len(measured)} percentages and none with decimals, as {first}: they may have been rounded"
 
 
 def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Sequence[int]]) -> Iterator[_Found]:
@@ -115,10 +111,8 @@ def _quotients(block: Block, columns: Sequence[Column], quotients: dict[int, Seq
         return
     for at, places in quotients.items():
         if not any(places) and (cells := [c for c in columns[at] if c.strip("0") and c != "100"]):
-            yield (
-                0,
-                f": {block.title(at)[:80]!r} is {cells[0][:40]}, others like it have many decimals: it may have been rounded",
-            )
+            why = "others like it have many decimals: it may have been rounded"
+            yield 0, f": {block.title(at)[:80]!r} is {cells[0][:40]}, {why}"
             return
 
 
@@ -135,9 +129,8 @@ def _figures(column: Column, fractions: Sequence[str]) -> bool:
 def _grouped(column: Column) -> bool:
     """True for several figures with three digits behind the point that are no eighths, and none below one."""
     pointed = [c for c in column if "." in c]
-    return len({c[-GROUP:] for c in pointed if int(c[-GROUP:]) % 125}) >= GROUP and not any(
-        c[0] == "0" for c in pointed
-    )
+    decimals = {c[-GROUP:] for c in pointed if int(c[-GROUP:]) % 125}
+    return len(decimals) >= GROUP and not any(c[0] == "0" for c in pointed)
 
 
 def _odd(column: Column, places: Sequence[int]) -> int:
@@ -160,13 +153,8 @@ def _percentages(block: Block, columns: Sequence[Column], shares: dict[int, Sequ
         if len(others) != 1 or not 0 < (usual := others[0]) <= MAX_FIXED:
             continue
         cells = columns[at]
+        what = f": {block.title(at)[:60]!r} is {cells[0][:40]}, other percentages have {usual} decimals"
         if max(places) >= usual + MORE and all(float(c) <= 1 for c in cells):
-            yield (
-                0,
-                f": {block.title(at)[:60]!r} is {cells[0][:40]}, other percentages have {usual} decimals: it may be a fraction",
-            )
+            yield 0, f"{what}: it may be a fraction"
         elif len(cells) >= ROWS and not any(places) and any(c.strip("0") for c in cells):
-            yield (
-                0,
-                f": {block.title(at)[:60]!r} is {cells[0][:40]}, other percentages have {usual} decimals: it may have been rounded",
-            )
+            yield 0, f"{what}: it may have been rounded"

@@ -26,7 +26,7 @@ MAX_OF = {"ns": 8.64e13, "hz": 1e12, "byte/s": 1e17}  # a day; a hundred times w
 RESET_NS = 1e10
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-OWN = 0.1  # of device time, from which on the profiler is part of what it shows
+OWN = 0.1  # of the span, from which on the profiler is part of what it shows
 # heuristic: of the lowest memory clock; a larger difference moves the times of memory-bound work as much
 SAME_CLOCK = 1.1
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier
@@ -75,11 +75,8 @@ def _impossible(table: Table, longest: float) -> list[Quality]:
             count, shown = int(bad.sum()), show(float(column.values[first]), unit)
             figures = f"{count} of {len(table)} {'figure is' if count == 1 else 'figures are'} {why}"
             at = f"{str(table.names[first])[:80]}, line {_line(table, column, first)}"
-            text = (
-                f"{label[:80]} is {shown}, {why}"
-                if len(table) == 1
-                else f"{label[:80]}: {figures} (first: {shown}, {at})"
-            )
+            many = f"{label[:80]}: {figures} (first: {shown}, {at})"
+            text = many if len(table) > 1 else f"{label[:80]} is {shown}, {why}"
             out.append(Quality("impossible-value", f"{text}; treated as missing", first))
         column.values = np.where(bad, np.nan, column.values)
     return out
@@ -212,13 +209,8 @@ def _short_ranges(table: Table) -> list[Quality]:
     if not count:
         return []
     some = f"{count} of {plural(len(table), 'range')} {'is' if count == 1 else 'are'}"
-    return [
-        Quality(
-            "short-range",
-            f"{some} shorter than {in_words()['tiny']}: counters of ranges this short include start-up and drain",
-            int(np.argmax(short)),
-        )
-    ]
+    text = f"{some} shorter than {in_words()['tiny']}: counters of ranges this short include start-up and drain"
+    return [Quality("short-range", text, int(np.argmax(short)))]
 
 
 def _counts(table: Table) -> bool:
@@ -235,13 +227,9 @@ def _memory_clocks(table: Table) -> list[Quality]:
     if not len(clock) or clock.max() <= SAME_CLOCK * clock.min():
         return []
     low, high = float(clock.min()), float(clock.max())
-    return [
-        Quality(
-            "memory-clocks",
-            f"memory clock {show(low, 'hz')} in some launches, {show(high, 'hz')} in others: at equal % of peak the "
-            f"former take up to {percent(high / low - 1)} longer; lock the clocks before times are compared",
-        )
-    ]
+    text = f"memory clock {show(low, 'hz')} in some launches, {show(high, 'hz')} in others: at equal % of peak the "
+    text += f"former take up to {percent(high / low - 1)} longer; lock the clocks before times are compared"
+    return [Quality("memory-clocks", text)]
 
 
 def _locked_clock(table: Table) -> list[Quality]:
@@ -256,15 +244,12 @@ def _locked_clock(table: Table) -> list[Quality]:
     if not changed.any():
         return []
     row = int(np.argmax(np.where(changed, np.nan_to_num(time), -1.0)))
-    return [
-        Quality(
-            "locked-clock",
-            f"{str(table.names[row])[:80]}: profiled at {show(float(clock[row]), 'hz')}, {percent(part[row])} of the device's "
-            f"{show(float(most[row]) * 1e3, 'hz')}; at full clock DRAM ({percent(dram[row])} busy here) passes the SM "
-            f"({percent(sm[row])}) - profile with --clock-control none as well",
-            row,
-        )
-    ]
+    name, own, full = str(table.names[row])[:80], show(float(clock[row]), "hz"), show(float(most[row]) * 1e3, "hz")
+    text = (
+        f"{name}: profiled at {own}, {percent(part[row])} of the device's {full}; at full clock DRAM ({percent(dram[row])} "
+        f"busy here) passes the SM ({percent(sm[row])}) - profile with --clock-control none as well"
+    )
+    return [Quality("locked-clock", text, row)]
 
 
 def timeline(t: Timeline) -> list[Quality]:
@@ -278,18 +263,14 @@ def timeline(t: Timeline) -> list[Quality]:
         out.append(Quality("short-timeline", text))
     if (before := float(t.steady - t.start)) > 0:
         text = f"a tenth of the operations or less takes the first {show(before, 'ns')} of {show(float(t.end - t.start), 'ns')}: start-up or waiting, in no finding or share"
-        text += (
-            f"; the host is in {t.starting} for most of it: record several whole steps"
-            if t.starting
-            else "; the timeline shows it"
-        )
+        most = f"the host is in {t.starting} for most of it: record several whole steps"
+        text += f"; {most if t.starting else 'the timeline shows it'}"
         out.append(Quality("start-up", text))
     whole = t.end - t.start
     late = [d for d in t.devices if whole - d.span_ns > OWN * whole]
     if late:
-        each = [
-            f"device {d.key} works in {show(float(d.span_ns), 'ns')} of {show(float(whole), 'ns')} only" for d in late
-        ]
+        shown = show(float(whole), "ns")
+        each = [f"device {d.key} works in {show(float(d.span_ns), 'ns')} of {shown} only" for d in late]
         text = f"{first_of(each, 4)}: time before its first work and after its last is in no item or share, as nothing tells whether the program could use it then"
         out.append(Quality("device-unused", text))
     if t.host is None:
@@ -298,7 +279,7 @@ def timeline(t: Timeline) -> list[Quality]:
         return out
     own = sum(d.gap("profiler").blamed_ns for d in t.judged) / max(sum(d.span_ns for d in t.judged), 1)
     if own >= OWN:
-        text = f"profiler overhead takes {show(own, 'ratio')} of device time; these gaps are not the program's: record less at a time"
+        text = f"profiler overhead takes {show(own, 'ratio')} of the span; these gaps are not the program's: record less at a time"
         out.append(Quality("profiler-overhead", text))
     if (early := float(sum(d.earlier_ns for d in t.judged))) >= OWN * sum(d.span_ns for d in t.judged):
         text = f"idle time holds {show(early, 'ns')} before a stream's first work: work from before the record may have run there"

@@ -23,9 +23,8 @@ from triage.ground.units import show
 
 def enter(captures: Sequence[Capture]) -> None:
     """Fill in `job` of the timelines of captures that are ranks of one job; other captures stay as they are."""
-    found = [
-        c for c in captures if c.timeline is not None and c.table.trace is not None and len(c.table.trace.devices) == 1
-    ]
+    traced = [c for c in captures if c.timeline is not None]
+    found = [c for c in traced if c.table.trace is not None and len(c.table.trace.devices) == 1]
     known = [c.table.trace.rank for c in found if c.table.trace is not None and c.table.trace.rank is not None]
     if not found or len(set(known)) < len(known):  # two traces of one rank are two runs
         return

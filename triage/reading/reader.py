@@ -81,9 +81,8 @@ def read(
         text = f"a table within a text was read; {plural(source.around, 'line')} around it left out"
         table.quality.append(Quality("tables-left-out", text))
     table.quality += bad_rows.ends(table.files)
-    table.quality += identities.check(
-        table, _device(device, table, quiet=True) if not table.columns.keys().isdisjoint(identities.NEED_PEAK) else None
-    )
+    needs_peak = not table.columns.keys().isdisjoint(identities.NEED_PEAK)
+    table.quality += identities.check(table, _device(device, table, quiet=True) if needs_peak else None)
     work = {**dialects.tells(module), **table.tells}.get("work", "")
     table.quality += name_variants.check(table, work == "compute")
     table.quality += quality.check(table, work)
@@ -223,9 +222,8 @@ def select(capture: Capture, marker: str) -> Capture:
     gone = "; no timeline, whose gaps lie between all of them" if timed else ""
     if timed:
         capture.collect = _next_step(capture.table.trace, frozenset(map(str, capture.names)))
-    capture.selection = (
-        f"{len(keep):,} of {whole:,} workloads{times} match --marker {marker}; all sums are of these{gone}"
-    )
+    matches = f"{len(keep):,} of {whole:,} workloads{times} match --marker {marker}"
+    capture.selection = f"{matches}; all sums are of these{gone}"
     return capture
 
 

@@ -96,7 +96,7 @@ def render(
     # imported here and below: the command line starts, and JSON and CSV are written, without what they do not need
     from triage.ground.terminology import speaking
 
-    with speaking(b.item, b.whose):
+    with speaking(b.item, b.whose, bool(b.head["frame"]["timeline"])):
         _write(b, form, write, full, fail_on, width, color)
 
 

@@ -191,6 +191,7 @@ class Phrases:
     total = staticmethod(phrases.total)
     recoverable = staticmethod(phrases.recoverable)
     rows, base, several = staticmethod(phrases.rows), staticmethod(phrases.base), staticmethod(phrases.several)
+    whole = staticmethod(phrases.whole)
     verdict = staticmethod(verdict_phrases.verdict)
     verdicts = staticmethod(verdict_phrases.verdicts)
     more_at_limit = staticmethod(verdict_phrases.more_at_limit)

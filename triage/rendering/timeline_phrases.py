@@ -63,7 +63,9 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
         return f"{len(entries):,} steps on the device: {parts}, slowest {clean(worst['name'])} {time(worst['ns'])}"
     if len(entries) <= MAX_EACH:
         first, *rest = [time(e["ns"]) for e in entries]
-        if len({e["capture"] for e in entries}) == 1:
+        if len(traces := {e["capture"] for e in entries}) == len(entries):
+            return f"1 step on the device in each of {len(entries)} traces: {', '.join([first, *rest])}"
+        if len(traces) == 1:
             first += f" ({clean(entries[0]['name'])}, from its first work on)"
         return f"{len(entries):,} steps on the device: {', '.join([first, *rest])}"
     later = [e for before, e in pairwise(entries) if e["capture"] == before["capture"]] or entries
@@ -74,7 +76,7 @@ def steps(entries: Sequence[StepEntry] | None) -> str:
 
 
 def kernel_share(k: KernelEntry, s: Summary) -> str:
-    """Time of a kernel as a share of device time."""
+    """Time of a kernel as a share of the span."""
     return percent(k["total_ns"] / s["duration_ns"]) if s["duration_ns"] else "\u2013"
 
 

@@ -26,7 +26,7 @@ from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
 from triage.rulebook.rule import Advice, Cite
 
 _KEYS = frozenset(
-    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once banner".split()
+    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once namesake banner".split()
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -64,10 +64,9 @@ def order(causes: Mapping[str, Cause]) -> list[str]:
         return [*TopologicalSorter({c.id: [e.cause for e in c.explains] for c in causes.values()}).static_order()][::-1]
     except CycleError as e:
         ring = e.args[1][::-1]
-        file, line = causes[ring[0]].file, line_of(causes[ring[0]].file, "explains", ring[1])
-        raise RuleError(
-            file, line, f"causes explain each other in a circle: {' -> '.join(ring)}", "cut one link"
-        ) from None
+        file = causes[ring[0]].file
+        problem = f"causes explain each other in a circle: {' -> '.join(ring)}"
+        raise RuleError(file, line_of(file, "explains", ring[1]), problem, "cut one link") from None
 
 
 class _Reader:
@@ -99,11 +98,8 @@ class _Reader:
         name, family = self.text("id"), self.text("family") and self.one_of("family", FAMILIES)
         # the file name is the key: a second cause of one id cannot exist in a folder
         if name != self.path.stem or not _NAME.match(name):
-            raise self.fail(
-                "id",
-                f"id {name!r} is not the file name {self.path.stem!r}",
-                "rename one of them, in lower case with hyphens",
-            )
+            hint = "rename one of them, in lower case with hyphens"
+            raise self.fail("id", f"id {name!r} is not the file name {self.path.stem!r}", hint)
         advice = tuple(self.to_do(item) for item in self.listed("advice"))
         if not advice:
             raise self.fail("advice", "a cause says what to do about it", "add `advice:`")
@@ -125,6 +121,7 @@ class _Reader:
             unit=self.one_of("unit", UNITS),
             is_catch_all=self.d.get("catch_all") is True,
             is_once=self.d.get("once") is True,
+            namesake=self.d.get("namesake") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
         )
 
@@ -164,22 +161,21 @@ class _Reader:
     def confused(self, item: Any) -> Confused:
         if not isinstance(item, dict) or set(item) != {"cause", "by", "how"}:
             raise self.fail("confused_with", "confused_with items need `cause`, `by` and `how`")
-        return Confused(
-            str(item["cause"]),
-            self.metric("confused_with", str(item["by"])),
-            self.stated("confused_with", str(item["how"])),
-        )
+        by, how = self.metric("confused_with", str(item["by"])), self.stated("confused_with", str(item["how"]))
+        return Confused(str(item["cause"]), by, how)
 
     def to_do(self, item: Any) -> Advice:
         if isinstance(item, str):
             return Advice(self.stated("advice", item))
-        if not isinstance(item, dict) or not item.get("do"):
-            raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
+        if not isinstance(item, dict) or not (text := item.get("do") or item.get("look")):
+            raise self.fail(
+                "advice", f"advice is text, or a mapping with `do` or `look` (and {', '.join(applies.KEYS)})"
+            )
         try:
-            where = applies.read({k: v for k, v in item.items() if k != "do"})
+            where = applies.read({k: v for k, v in item.items() if k not in ("do", "look")})
         except ValueError as e:
             raise self.fail("advice", f"advice: {e}") from None
-        return Advice(self.stated("advice", str(item["do"])), where=where)
+        return Advice(self.stated("advice", str(text)), where=where, look="look" in item)
 
     def cites(self) -> tuple[Cite, ...]:
         if cites := cites_of(self.d, self.fail):

@@ -67,15 +67,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: np.multiply,
     ast.Div: _divide,
 }
-OPS: dict[type[ast.cmpop], str] = {
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": np.greater,
     ">=": np.greater_equal,
     "<": np.less,
@@ -83,6 +75,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
+_SIGNS = dict(zip((ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq), COMPARE, strict=True))
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 
 
@@ -147,7 +140,7 @@ class Condition(Struct, frozen=True):
         with np.errstate(all="ignore"):
             left = self.left.run(lookup)
             right = self.right.run(lookup) if self.right else 0.0
-            truth = _COMPARE[self.op](left, right)
+            truth = COMPARE[self.op](left, right)
         # comparing with NaN gives False, and with != True: neither may be mistaken for an answer
         if not is_column(truth):
             return int(truth) if left == left and right == right else UNKNOWN
@@ -167,7 +160,7 @@ class Condition(Struct, frozen=True):
         with np.errstate(all="ignore"):
             left = self.left.run(lookup)
             right = self.right.run(lookup) if self.right else 0.0
-            truth = _COMPARE[self.op](left, right)
+            truth = COMPARE[self.op](left, right)
             # of all comparisons with NaN this alone is true
             return truth & (left == left) & (right == right) if self.op == "!=" else truth
 
@@ -258,12 +251,10 @@ def condition(text: str) -> Condition:
     node = _tree(text)
     if isinstance(node, ast.Compare):
         # `a < b < c` would be two comparisons with one truth, and each condition is one literal for the engine
-        if len(node.ops) != 1 or type(node.ops[0]) not in OPS:
+        if len(node.ops) != 1 or type(node.ops[0]) not in _SIGNS:
             raise ExpressionError("one comparison with > >= < <= == != per condition")
-        left, right = node.left, node.comparators[0]
-        return Condition(
-            text.strip(), _value(left, ast.unparse(left)), OPS[type(node.ops[0])], _value(right, ast.unparse(right))
-        )
+        first, second = (_value(side, ast.unparse(side)) for side in (node.left, node.comparators[0]))
+        return Condition(text.strip(), first, _SIGNS[type(node.ops[0])], second)
     if dotted(node):
         return Condition(text.strip(), _value(node, text.strip()), "!=", None)
     raise ExpressionError("a condition is one comparison or one name; write `all:` / `any:` instead of and/or/not")

@@ -313,11 +313,8 @@ def layers(rules: Sequence[Rule], method: str) -> list[list[Rule]]:
             return level[rule.name]
         # still without a level and met again on the way down: it builds on itself
         if rule.name in path:
-            raise RuleError(
-                rule.file,
-                rule.line,
-                f"concepts run in a circle: {' -> '.join([*path[path.index(rule.name) :], rule.name])}",
-            )
+            circle = [*path[path.index(rule.name) :], rule.name]
+            raise RuleError(rule.file, rule.line, f"concepts run in a circle: {' -> '.join(circle)}")
         path.append(rule.name)
         when = rule.when.get(method)
         below = [depth(m) for c in (when.given if when else ()) for m in makers[c]]
@@ -337,9 +334,8 @@ def _unique(rules: Sequence[Rule]) -> None:
         for r in rules:
             other = seen.setdefault(getattr(r, key), r)
             if other is not r:
-                raise RuleError(
-                    r.file, r.line, f"{key} {getattr(r, key)!r} is taken by {other.file}", f"choose another {key}"
-                )
+                problem = f"{key} {getattr(r, key)!r} is taken by {other.file}"
+                raise RuleError(r.file, r.line, problem, f"choose another {key}")
 
 
 def _declared(rule: Rule, name: str, known: set[str], where: str) -> None:

@@ -214,13 +214,8 @@ class _Reader:
                 raise self.fail(
                     "value", f"threshold {name!r} needs one value, or one per method ({', '.join(REVISIONS)})", within=m
                 )
-            out[name] = Threshold(
-                name,
-                {k: n for k, (n, _) in parsed.items()},
-                units_used.pop(),
-                str(m.get("why") or ""),
-                str(m.get("cite") or ""),
-            )
+            values = {k: n for k, (n, _) in parsed.items()}
+            out[name] = Threshold(name, values, units_used.pop(), str(m.get("why") or ""), str(m.get("cite") or ""))
         return out
 
     def methods_own(self, name: str, m: strict_yaml.Mapping) -> Threshold:
@@ -288,11 +283,8 @@ class _Reader:
         literals = c.left.literals + (c.right.literals if c.right else ())
         # a bare number in a condition has no name to override, no unit to check and no reason to print
         if literals:
-            raise self.fail(
-                "when",
-                f"number {literals[0]:g} in a condition",
-                "give it a name, a reason and a source under `thresholds`",
-            )
+            hint = "give it a name, a reason and a source under `thresholds`"
+            raise self.fail("when", f"number {literals[0]:g} in a condition", hint)
         self.resolve("when", c.names, self.names)
         return c
 
@@ -307,11 +299,8 @@ class _Reader:
             if not isinstance(block, dict) or not set(block) <= {"given", "all", "any"} or not block:
                 raise self.fail("when", "`when` holds given, all and any")
             given = block.get("given") or []
-            out[method] = When(
-                tuple([given] if isinstance(given, str) else given),
-                tuple(self.condition(t) for t in block.get("all") or ()),
-                tuple(self.condition(t) for t in block.get("any") or ()),
-            )
+            all_of, any_of = (tuple(self.condition(t) for t in block.get(key) or ()) for key in ("all", "any"))
+            out[method] = When(tuple([given] if isinstance(given, str) else given), all_of, any_of)
         return out
 
     def fields(self, key: str, text: str) -> str:
@@ -345,23 +334,25 @@ class _Reader:
         for item in self.d.get("advice") or ():
             if isinstance(item, str):
                 out.append(Advice(" ".join(item.split())))
-            elif isinstance(item, dict) and item.get("do"):
-                if unknown := set(item) - {"do", "only_if", "code", "language", *KEYS}:
+            elif isinstance(item, dict) and (text := item.get("do") or item.get("look")):
+                if unknown := set(item) - {"do", "look", "only_if", "code", "language", *KEYS}:
                     raise self.fail("advice", f"advice: unknown key {min(unknown)!r}")
                 # the rules for conditions hold here too: no bare number, no undeclared name
                 cond = self.condition(item["only_if"]) if item.get("only_if") else None
                 out.append(
                     Advice(
-                        " ".join(str(item["do"]).split()),
+                        " ".join(str(text).split()),
                         cond,
                         str(item.get("code") or "").rstrip(),
                         str(item.get("language") or ""),
                         self.facts("advice", {k: v for k, v in item.items() if k in KEYS}),
+                        "look" in item,
                     )
                 )
             else:
                 raise self.fail(
-                    "advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`, facts)"
+                    "advice",
+                    "advice is text, or a mapping with `do` or `look` (and `only_if`, `code`, `language`, facts)",
                 )
         return tuple(out)
 

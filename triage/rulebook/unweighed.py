@@ -82,9 +82,7 @@ def _checked(d: strict_yaml.Mapping, rule: Rule) -> strict_yaml.Mapping:
     asked = [c for w in rule.when.values() for c in w.conditions]
     heavy = [c for c in asked if _weighs(rule, c.names, weight)]
     if not heavy or (len(heavy) == len(asked) and "when" not in section):
-        what = (
-            f"no condition reads {either(weight)}" if not heavy else "no condition is left that reads what was counted"
-        )
+        what = "no condition is left that reads what was counted" if heavy else f"no condition reads {either(weight)}"
         raise _wrong(d, rule, "weight", f"weight: {what}", "name the metrics that tell how much the waste costs")
     gain = section["gain"]
     if not isinstance(gain, strict_yaml.Mapping) or {"evidence", "confidence", "sure"} & gain.keys():

@@ -206,7 +206,7 @@ def _device(
         made.framework_ns = int(np.minimum(blamed[HOST], gaps.inside(*trace.framework)).sum())
     made.system_ns = int(np.minimum(blamed[HOST], system).sum())
     host = blamed[HOST] + blamed[API] - waited
-    made.once_ns = first_calls.once_ns(trace, gaps, host, rows)
+    made.once_ns, made.stalled_ns = first_calls.beyond_usual(trace, gaps, host, rows)
     made.host_work_ns, made.doing = host_ranges.during(trace, gaps, host)
     optimizers.enter(made, trace, gaps, blamed)
     if trace.grace is not None:  # elsewhere loading is reported beside the calls
@@ -275,7 +275,7 @@ def _longest(trace: Trace, gaps: Gaps, blamed: Indices, rows: Indices, busy: Uni
     out = []
     ends = np.append(busy.first[1:], len(rows))
     for i in sorted(few.tolist(), key=lambda i: (-int(length[i]), i)):
-        spent = (blamed if gaps.unseen[i] else gaps.pieces)[:, i]
+        spent = blamed[:, i]  # as in the sums by reason
         block = rows[busy.first[i] : ends[i]]
         before = int(block[int(np.argmax(trace.operations.end[block]))])
         most = int(spent.argmax())

@@ -57,10 +57,7 @@ def only(source: Source, ending: str) -> Source:
 def under(source: Source, table: Table) -> Table:
     """The folder or companion that was given comes first among the files, for it is what the user typed."""
     if source.path != table.files[0].path:
-        table.files.insert(0, source)
-        # columns point into the files by number; one column may be both a metric and an input, so each is moved once
-        for column in {id(c): c for c in (*table.columns.values(), *table.raw.values())}.values():
-            column.file += 1
+        table.put_first(source)
     return table
 
 
@@ -98,9 +95,7 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     values = {spec: number(column) for spec, column in _SPECS.items()}
     for spec, column in _SPECS.items():
         if values[spec] > 0:
-            export.specs[spec] = Column(
-                np.full(n, values[spec]), column, places[column], file=file, lines=np.full(n, line)
-            )
+            export.specs[spec] = Column.of_cell(values[spec], column, places[column], line, rows=n, file=file)
     waves, simds = number("Max_Waves_Per_Simd"), number("Simd_Per_Cu")
     if waves > 0 and simds > 0:
         text = "Max_Waves_Per_Simd * Simd_Per_Cu"
@@ -108,6 +103,5 @@ def add(table: Table, export: Export, source: Source, ending: str) -> None:
     wave = number("Wave_Front_Size")
     table.quality += odd.remarks()
     if wave > 0 and "wave" not in export.roles:
-        export.roles["wave"] = Column(
-            np.full(n, wave), "Wave_Front_Size", places["Wave_Front_Size"], file=file, lines=np.full(n, line)
-        )
+        header = "Wave_Front_Size"
+        export.roles["wave"] = Column.of_cell(wave, header, places[header], line, rows=n, file=file)

@@ -107,11 +107,8 @@ def _counters(
         out[which], where[which] = values[rows[at]], lines[rows[at]]
         export.counters[name] = Column(out, name, column + 1, lines=where)
     if repeats:
-        table.remark(
-            "repeated-counter",
-            f"{repeats} counter values were recorded again for the same dispatch "
-            "(another pass or instance); the first was used",
-        )
+        again = f"{repeats} counter values were recorded again for the same dispatch (another pass or instance)"
+        table.remark("repeated-counter", f"{again}; the first was used")
 
 
 def _time(
@@ -144,15 +141,12 @@ def _time(
                 chosen[d] = rows[good[(len(good) - 1) // 2]]  # a measured pass, never a mean of two
                 low, high = took[good[0]], took[good[-1]]
                 spread = max(spread, high / low if low > 0 else 0.0)
-        table.notes.append(
-            f"dispatches were replayed in up to {int(np.diff(at).max())} passes; each one's median duration is used"
-        )
+        passes = int(np.diff(at).max())
+        table.notes.append(f"dispatches were replayed in up to {passes} passes; each one's median duration is used")
     if spread > SPREAD:
-        table.remark(
-            "multipass-times",
-            f"the slowest pass of a dispatch took {spread:.1f} times its fastest: "
-            "the passes did not run alike, so their counters need not fit together",
-        )
+        apart = f"the slowest pass of a dispatch took {spread:.1f} times its fastest"
+        means = "the passes did not run alike, so their counters need not fit together"
+        table.remark("multipass-times", f"{apart}: {means}")
     for role, texts in (("start", start), ("end", end)):
         c = roles[role]
         export.roles[role] = Column(rocm.stamps(texts[chosen]), headers[c], c + 1, "ns", lines=lines[chosen])

@@ -154,11 +154,9 @@ def add_time(table: Table, export: Export, start: Names | None, end: Names | Non
         return
     values, damaged = elapsed(start, end)
     if damaged:
-        table.remark(
-            "damaged-timestamps",
-            f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {start[0]}), so they "
-            "have no duration: use the file that the profiler wrote",
-        )
+        rounded = f"timestamps of {damaged} of {len(values)} rows were rounded by a spreadsheet (first: {start[0]})"
+        hint = "so they have no duration: use the file that the profiler wrote"
+        table.remark("damaged-timestamps", f"{rounded}, {hint}")
     if np.isfinite(values).any():
         a, b = export.roles["start"], export.roles["end"]
         took = Column.computed(values, f"{b.header} - {a.header}", (b.header, a.header))
@@ -202,22 +200,16 @@ def finish(table: Table, export: Export, options: Options, metrics: Iterable[str
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         _compute(table, find, "sm.throughput", f"max({', '.join(parts)})")
     if not table.columns:
-        raise NotTriageable(
-            f"{export.source.path}: {plural(n, 'dispatch')} without times, launch shapes or counters",
-            "name the table with the counters (pmc_perf.csv, results.csv)",
-        )
+        problem = f"{export.source.path}: {plural(n, 'dispatch')} without times, launch shapes or counters"
+        raise NotTriageable(problem, "name the table with the counters (pmc_perf.csv, results.csv)")
     table.arch = table.arch or export.arch
     table.collectable = _collectable(metrics, export)
     if unknown := sizes.lacking(export, set(table.columns), {*export.counters, *table.raw}):
-        table.notes.append(
-            f"counters are there, but not the GPU's {', '.join(unknown)}: metrics that need them stay blind; "
-            "name the GPU with --device"
-        )
+        lacking = f"counters are there, but not the GPU's {', '.join(unknown)}"
+        table.notes.append(f"{lacking}: metrics that need them stay blind; name the GPU with --device")
     if export.arch in counter_names.INFINITY_CACHE and "vram.throughput" in table.columns:
-        table.notes.append(
-            "VRAM figures count what L2 asks of the fabric; the Infinity Cache may answer part of it, so "
-            "they are upper bounds"
-        )
+        counted = "VRAM figures count what L2 asks of the fabric"
+        table.notes.append(f"{counted}; the Infinity Cache may answer part of it, so they are upper bounds")
     used = {c.header for c in (*table.columns.values(), *table.raw.values())}
     table.unmapped = [u for u in table.unmapped if u not in used]
     table.unmapped += [name for name, c in export.counters.items() if c.column and c.header not in used]
@@ -260,11 +252,17 @@ def _groups(table: Table, export: Export) -> None:
         return
     table.columns["launch.threads"] = grid
     if group is not None:
-        with np.errstate(all="ignore"):  # the last group may be partly filled
-            values = np.ceil(grid.values / np.where(group.values > 0, group.values, np.nan))
-        formula = f"{grid.header} / {group.header}"
-        groups = Column.computed(values, formula, ("launch.threads", "launch.block_size"))
-        table.columns["launch.grid_size"] = replace(groups, file=grid.file)
+        formula, inputs = f"{grid.header} / {group.header}", ("launch.threads", "launch.block_size")
+        found = Column.computed(groups([grid.values], [group.values]), formula, inputs)
+        table.columns["launch.grid_size"] = replace(found, file=grid.file)
+
+
+def groups(items: Iterable[Floats], sizes: Iterable[Floats]) -> Floats:
+    """Groups of launches from work-items and group sizes per axis: a last one may be partly filled, on each axis by itself."""
+    with np.errstate(all="ignore"):
+        axes = [np.ceil(i / np.where(size > 0, size, np.nan)) for i, size in zip(items, sizes, strict=True)]
+    out: Floats = np.prod(axes, axis=0)
+    return out
 
 
 class _Lookup:

@@ -8,18 +8,13 @@ from __future__ import annotations
 import re
 
 from triage.capture.capture import Table
-from triage.capture.redundancy import Extremes, Ordered, Product, Shares
+from triage.capture.redundancy import summary
 from triage.capture.source import Source
 from triage.dialects.amd import rocm, unquoted_names
 from triage.dialects.tables import wide_table
 from triage.ground.errors import BadCapture, NotTriageable
 
-REDUNDANT = (
-    Product(("totalduration",), ("calls",), ("average",)),
-    Shares(("percentage",), ("totalduration",)),
-    Ordered((("min",), ("average",), ("max",))),
-    Extremes(("totalduration",), ("calls",), ("min",), ("max",), ("stddev",)),
-)
+REDUNDANT = summary("totalduration", "calls", "average", "percentage", ("stddev",))
 ROLES = {
     "name": ("Name",),
     "calls": ("Calls",),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from triage import schema
 from triage.dialects.tables import wide_table
+from triage.ground import collect_command
 
 # the tools' own names of what the schema reads; a table that has one of them came from that tool
 _SNAPDRAGON = {
@@ -68,6 +69,6 @@ def asking(
 
     def ask(metrics: list[str]) -> str:
         columns = which(metrics)
-        return f"add columns: {', '.join(columns)}" if columns else ""
+        return collect_command.columns(columns) if columns else ""
 
     return ask, which

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct, field
 
 from triage.capture.capture import Table
-from triage.capture.redundancy import Extremes, Ordered, Product, Shares
+from triage.capture.redundancy import summary
 from triage.capture.source import Source
 from triage.dialects import Match, Options, always
 from triage.dialects.tables import kernel_sums
@@ -18,12 +18,7 @@ from triage.ground.phrasing import plural
 
 NAME = "clintercept"
 SIGN = ("performance timing results", "clintercept")
-REDUNDANT = (
-    Product(("time",), ("calls",), ("average",)),
-    Shares(("time%",), ("time",)),
-    Ordered((("min",), ("average",), ("max",))),
-    Extremes(("time",), ("calls",), ("min",), ("max",)),
-)
+REDUNDANT = summary("time", "calls", "average", "time%")
 TELLS = {"work": "compute", "api": "opencl"}
 TITLE = "OpenCL Intercept Layer, device times per kernel (text)"
 CAPTURE = "`cliloader -d ./app` (DevicePerformanceTiming=1) prints time and calls per kernel; with `-dv` names carry the launch's sizes."
@@ -56,10 +51,8 @@ def read(source: Source, options: Options) -> Table:
     """One row per kernel or copy of the device that worked most; raises NotTriageable without device times."""
     devices = _parse(source)
     if not devices:
-        raise NotTriageable(
-            f"{source.path}: CLIntercept report without device times",
-            "run: cliloader -d ./app (DevicePerformanceTiming=1)",
-        )
+        hint = "run: cliloader -d ./app (DevicePerformanceTiming=1)"
+        raise NotTriageable(f"{source.path}: CLIntercept report without device times", hint)
     best = max(devices, key=lambda d: d.total)
     table = kernel_sums.table(NAME, source, best.kernels, "Time (ns)", "Calls")
     table.device = best.name

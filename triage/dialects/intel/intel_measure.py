@@ -59,16 +59,10 @@ def read(source: Source, options: Options) -> Table:
     shown = []
     for row in range(len(wide.numbers[time])):
         what = str(wide.texts[kind][row]).strip() or "event"
-        bound = [
-            f"{headers[c]} {str(wide.texts[c][row]).strip()[:12]}"
-            for c in hashes
-            if str(wide.texts[c][row]).strip("0x ")
-        ]
-        place = (
-            f"renderpass {str(wide.texts[target][row]).strip()}"
-            if target >= 0 and str(wide.texts[target][row]).strip("0 ")
-            else ""
-        )
+        shaders = ((headers[c], str(wide.texts[c][row]).strip()) for c in hashes)
+        bound = [f"{header} {text[:12]}" for header, text in shaders if text.strip("0x ")]
+        pass_ = str(wide.texts[target][row]).strip() if target >= 0 else ""
+        place = f"renderpass {pass_}" if pass_.strip("0 ") else ""
         shown.append(" ".join(w for w in (what, place, ", ".join(bound[-2:])) if w))
     table = wide.table(NAME, source, np.array(shown, dtype=object))
     table.unmapped = []  # the rest numbers events and shaders

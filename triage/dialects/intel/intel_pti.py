@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from triage import devices, schema
 from triage.capture.arrays import Floats
@@ -21,9 +22,10 @@ from triage.capture.capture import Column, Table
 from triage.capture.redundancy import Extremes, Ordered, Product, Shares, Sum
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.intel import properties, pti, sets
+from triage.dialects.intel import properties, pti
 from triage.dialects.tables import device_name, extents
-from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
+from triage.ground.collect_command import Command
+from triage.ground.errors import BadCapture, NotTriageable, TriageError, UnknownUnit
 
 NAME = "intel-pti"
 SIGN = ("[ns]", "(ns)")
@@ -70,8 +72,6 @@ _KEY = re.compile(r"\s*\[\s*(?:SIMD\s*(\d+))?\s*(?:\{([\d; ]+)\})?\s*(?:\{([\d; 
 _COPY = re.compile(
     r"(?:zeCommandListAppendMemory|clEnqueue(?:Read|Write|Copy|Fill)|zeCommandListAppend(?:Image|Barrier))"
 )
-
-
 _AREAS = ("eu", "l3", "slm", "gti", "sampler", "gpu", "lsc", "icache", "tlb", "shader")
 # metric -> its position in the kernel's key
 _KEYED = {
@@ -105,7 +105,7 @@ def names() -> dict[str, list[str]]:
 def recognise(source: Source) -> Match | None:
     """A header with GpuTime[ns] or Time[ns], a PTI sample's EU columns, or unitrace's timing summary."""
     if source.is_folder:
-        files = sets.files(source)
+        files = sets_in(source)
         return Match(0.90, f"a folder with {files[0].name} and others") if len(files) > 1 else None
     # application output may come first, so every line of the head is looked at; this spares all other files the look
     if not any(word in source.head_text for word in ("[ns]", "(ns)")):
@@ -161,7 +161,7 @@ def read(source: Source, options: Options) -> Table:
     BadCapture for a header without rows, UnknownUnit for a unit that no PTI tool writes.
     """
     if source.is_folder:
-        return sets.join(source, [read(file, options) for file in sets.files(source)])
+        return join_sets(source, [read(file, options) for file in sets_in(source)])
     blocks = pti.blocks(source)
     kernels = [b for b in blocks if pti.first(b.headers) in ("Kernel", "GlobalInstanceId") and b.lines]
     if not kernels:
@@ -194,15 +194,11 @@ def read(source: Source, options: Options) -> Table:
 def _refuse(source: Source, blocks: list[pti.Block]) -> NoReturn:
     """Why blocks without kernels cannot be triaged."""
     if any(pti.first(b.headers) == "SubDeviceId" for b in blocks):
-        raise NotTriageable(
-            f"{source.path}: time samples of the whole device (Raw Metrics), not of kernels",
-            "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)",
-        )
+        hint = "profile per kernel: unitrace -q -o metrics.csv ./app (oneprof -q)"
+        raise NotTriageable(f"{source.path}: time samples of the whole device (Raw Metrics), not of kernels", hint)
     if any(pti.first(b.headers) == "Function" for b in blocks):
-        raise NotTriageable(
-            f"{source.path}: host API calls (host timing), not GPU kernels",
-            "profile with: unitrace -q -o metrics.csv ./app",
-        )
+        hint = "profile with: unitrace -q -o metrics.csv ./app"
+        raise NotTriageable(f"{source.path}: host API calls (host timing), not GPU kernels", hint)
     raise BadCapture(f"{source.path}: header without rows", "nothing was recorded; capture again")
 
 
@@ -224,11 +220,8 @@ def _table(source: Source, blocks: list[pti.Block], plan: _Plan, compiled: list[
         bad = np.flatnonzero(np.nan_to_num(data.numbers[c]) != 0)
         if len(bad):
             verb, whose = ("is", "its") if len(bad) == 1 else ("are", "their")
-            table.remark(
-                "profiler-flags",
-                f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]}): {whose} metrics may be wrong",
-                int(bad[0]),
-            )
+            marked = f"{len(bad)} of {len(table)} rows {verb} marked {flag} ({_FLAGS[flag]})"
+            table.remark("profiler-flags", f"{marked}: {whose} metrics may be wrong", int(bad[0]))
     table.unmapped = plan.unmapped
     return table
 
@@ -281,11 +274,8 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
             kernel = data.numbers[plan.extra["KernelTime"]]
             off = np.abs(kernel / c["gpu.time"].values - 1) > 0.1
             if off.any():
-                table.remark(
-                    "two-times",
-                    f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows",
-                    int(np.argmax(off)),
-                )
+                text = f"KernelTime and GpuTime differ by more than 10 % in {int(off.sum())} rows"
+                table.remark("two-times", text, int(np.argmax(off)))
     # a kernel of ten samples is ten rows; weighted by time they average to its rates, and as tenths they count as one
     if data.sampled and "frame.calls" not in c:
         share = _samples(data, plan)
@@ -294,9 +284,8 @@ def _derive(table: Table, plan: _Plan, data: pti.Data) -> None:
             text = f"the samples name no kernel instance: each of {tables} tables was taken for calls of its own"
             table.remark("calls-by-table", text)
         c["frame.calls"] = Column(share, "1 / samples of the instance", formula="1 / samples of the instance")
-        table.notes.append(
-            f"{len(table)} rows are time samples of {round(float(share.sum()))} kernel instances, weighted by GpuTime"
-        )
+        instances = f"{round(float(share.sum()))} kernel instances"
+        table.notes.append(f"{len(table)} rows are time samples of {instances}, weighted by GpuTime")
 
 
 def _samples(data: pti.Data, plan: _Plan) -> Floats:
@@ -320,6 +309,39 @@ def collect(metrics: list[str]) -> str:
     own = {m: next((s for s, begins in _SETS.items() if m.startswith(begins)), "ComputeBasic") for m in metrics}
     groups = [s for s in ("ComputeBasic", *_SETS) if s in own.values()] or ["ComputeBasic"]
     if len(groups) == 1:
-        return f"unitrace -q -g {groups[0]} -o metrics.csv ./app"
+        return Command(f"unitrace -q -g {groups[0]} -o metrics.csv ./app", "unitrace")
     each = "unitrace -q -g $set -o out/metrics_$set.csv ./app"
-    return f"mkdir -p out; for set in {' '.join(groups)}; do {each}; done"
+    return Command(f"mkdir -p out; for set in {' '.join(groups)}; do {each}; done", "unitrace")
+
+
+def sets_in(folder: Source) -> list[Source]:
+    """The sets in a folder, by name, as the printed command writes them."""
+    return [f for f in folder.children("metrics_*.csv") if _holds_times(f)]
+
+
+def _holds_times(file: Source) -> bool:
+    try:
+        return "[ns]" in file.head_text
+    except TriageError:  # what cannot be read is no set, and no reason to refuse the folder
+        return False
+
+
+def join_sets(folder: Source, tables: list[Table]) -> Table:
+    """The first set with what the others add; its times count. BadCapture where the runs did not launch alike."""
+    whole = tables[0]
+    for more in tables[1:]:
+        if list(more.names) != list(whole.names):
+            hint = "name one of the files alone; sets are joined only if all runs launch the same kernels"
+            raise BadCapture(f"{more.files[0].path}: launched other kernels than {whole.files[0].path}", hint)
+        whole.files += more.files
+        at = len(whole.files) - len(more.files)
+        for ours, theirs in ((whole.columns, more.columns), (whole.raw, more.raw)):
+            for name, column in theirs.items():
+                if name not in ours:
+                    lines = more.lines if column.lines is None else column.lines
+                    ours[name] = replace(column, file=column.file + at, lines=lines)
+        whole.quality += more.quality
+        whole.unmapped = [*whole.unmapped, *(u for u in more.unmapped if u not in whole.unmapped)]
+    whole.put_first(folder)
+    whole.notes.append(f"{len(tables)} metric sets were read together; times are those of {tables[0].files[1].name}")
+    return whole

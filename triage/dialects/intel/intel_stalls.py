@@ -83,10 +83,9 @@ def read(source: Source, options: Options) -> Table:
         # check before summing: a sum hides a bad sample
         absurd = counted & ((counts < 0) | (counts > MAX_SAMPLES)).any(axis=0)
         if absurd.any():
-            text = (
-                f"{int(absurd.sum())} rows hold counts below 0 or beyond {MAX_SAMPLES:.0e} samples; they were left out"
-            )
-            remarks.append(Quality("impossible-value", f"{text} (first: line {int(data.lines[np.argmax(absurd)])})"))
+            hold = f"{int(absurd.sum())} rows hold counts below 0 or beyond {MAX_SAMPLES:.0e} samples"
+            first = int(data.lines[np.argmax(absurd)])
+            remarks.append(Quality("impossible-value", f"{hold}; they were left out (first: line {first})"))
             counted &= ~absurd
         for row, name in enumerate(data.names):
             if not counted[row]:  # remarked

@@ -206,9 +206,8 @@ def load(source: Source, group: list[Block], name_at: int, numeric: list[int]) -
         stamps = {"GlobalInstanceId": frame[instance].astype(str).to_numpy(object)}
         shape.alike(source, stamps, lambda row: int(lines[row]))
     bare = {split(h)[0] for h in group[0].headers}
-    aggregated = (
-        "aggregat" in group[0].section.lower()
-    )  # summed up by the tool, though the columns are those of samples
+    # summed up by the tool, though the columns are those of samples
+    aggregated = "aggregat" in group[0].section.lower()
     return Data(names, numbers, lines, block, bool(bare & set(_SAMPLED)) and not aggregated, odd.remarks())
 
 

@@ -18,6 +18,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.tables import device_name, extents, wide_table
 from triage.ground import csv_rows
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "vtune"
@@ -150,9 +151,8 @@ def read(source: Source, options: Options) -> Table:
         table.columns["vram.bandwidth"] = Column.computed(both, formula, (_READ, _WRITTEN))
     _shape(table, wide, at)
     if not options.device:
-        named = {
-            d.name for text in printed.head_lines[:1000] if "Name:" in text and (d := devices.named(text, "intel"))
-        }
+        lines = (text for text in printed.head_lines[:1000] if "Name:" in text)
+        named = {d.name for text in lines if (d := devices.named(text, "intel"))}
         table.device = named.pop() if len(named) == 1 else ""
         device_name.by_path(table, source, TELLS["vendor"])
         device_name.remark_unnamed(table, "Arc B580")
@@ -183,8 +183,9 @@ def _shape(table: Table, wide: wide_table.Wide, at: dict[str, int]) -> None:
 def collect(metrics: list[str]) -> str:
     """The preset that holds the missing metrics; reasons for stalls are another tool's."""
     if any(m.startswith("eu.stall_") for m in metrics):
-        return "unitrace -q -g VectorEngineStalls -o metrics.csv ./app"
-    return "vtune -collect gpu-hotspots -knob characterization-mode=full-compute -r result -- ./app"
+        return Command("unitrace -q -g VectorEngineStalls -o metrics.csv ./app", "unitrace")
+    run = "vtune -collect gpu-hotspots -knob characterization-mode=full-compute -r result -- ./app"
+    return Command(run, "vtune")
 
 
 def as_table(source: Source) -> Source:

@@ -115,9 +115,8 @@ def recognise(source: Source) -> Match | None:
     if low & {"metric description", "event name"}:  # nvprof, whose metric tables have Metric Name and Kernel too
         return None
     extra = "with rule results" if "rule name" in low else "a summary" if "average" in low else "no rule results"
-    return Match(
-        0.95, f"long Nsight Compute table: Metric Name and {'Average' if 'average' in low else 'Metric Value'}, {extra}"
-    )
+    figure = "Average" if "average" in low else "Metric Value"
+    return Match(0.95, f"long Nsight Compute table: Metric Name and {figure}, {extra}")
 
 
 def read(source: Source, options: Options) -> Table:

@@ -26,9 +26,8 @@ def time_from_cycles(table: Table) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(clock.values > 0, cycles.values / clock.values * 1e9, np.nan)
     formula = "elapsed cycles / SM clock"
-    table.columns["gpu.time"] = Column(
-        values, "", unit="ns", formula=formula, inputs=("sm.cycles_elapsed", "sm.frequency")
-    )
+    inputs = ("sm.cycles_elapsed", "sm.frequency")
+    table.columns["gpu.time"] = Column(values, "", unit="ns", formula=formula, inputs=inputs)
     table.notes.append("the export has no duration; GPU time is elapsed SM cycles over the SM clock")
 
 
@@ -43,9 +42,8 @@ def stalls_from_samples(table: Table) -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(total > 0, column.values / total, np.nan)
         reason = metric.partition(".")[2]
-        table.columns[f"stall.{reason}"] = Column(
-            share, "", formula="samples of this reason / all warp samples", inputs=tuple(sorted(samples))
-        )
+        formula = "samples of this reason / all warp samples"
+        table.columns[f"stall.{reason}"] = Column(share, "", formula=formula, inputs=tuple(sorted(samples)))
     table.notes.append("stall shares come from the sampling counters")
 
 

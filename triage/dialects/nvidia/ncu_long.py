@@ -59,6 +59,12 @@ def codes(part: pd.DataFrame, name: str | int) -> tuple[Indices, list[str]]:
     return np.where(numbers < 0, len(words), numbers), [*words, ""]  # a missing cell has no category
 
 
+def texts(part: pd.DataFrame, name: str | int) -> Names:
+    """The cell of every row; an absent column is all ""."""
+    numbers, words = codes(part, name)
+    return np.array(words, dtype=object)[numbers]
+
+
 def _join(parts: list[Part]) -> tuple[pd.DataFrame, Indices]:
     import pandas as pd
 
@@ -333,25 +339,12 @@ def _opinions(table: Table, frame: pd.DataFrame, launch: Indices, style: units.S
     rows = np.flatnonzero(np.array([bool(w.strip()) for w in words])[named])
     if not len(rows):
         return
-    part = frame.iloc[rows]
-    text = {
-        c: [words_[i] for i in codes_]
-        for c in ("rtype", "rtext", "stype", "speedup")
-        for codes_, words_ in [codes(part, c)]
-    }
-    for i, row in enumerate(rows):
-        claim = number(text["speedup"][i], style)
-        table.opinions.append(
-            Opinion(
-                int(launch[row]),
-                TOOL,
-                words[named[row]].strip(),
-                text["rtype"][i].strip(),
-                " ".join(text["rtext"][i].split()),  # a rule that failed quotes its traceback, line breaks included
-                claim / 100 if np.isfinite(claim) else None,
-                text["stype"][i].strip().lower(),
-            )
-        )
+    cells = (texts(frame.iloc[rows], c) for c in ("rule", "rtype", "rtext", "stype", "speedup"))
+    for row, rule, kind, text, scope, claimed in zip(launch[rows].tolist(), *cells, strict=True):
+        claim = number(claimed, style)
+        speedup = claim / 100 if np.isfinite(claim) else None
+        plain = " ".join(text.split())  # a rule that failed quotes its traceback, line breaks included
+        table.opinions.append(Opinion(row, TOOL, rule.strip(), kind.strip(), plain, speedup, scope.strip().lower()))
 
 
 def _nvtx(table: Table, frame: pd.DataFrame, first: Indices) -> None:

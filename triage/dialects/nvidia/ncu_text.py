@@ -93,10 +93,8 @@ def read(source: Source, options: Options) -> Table:
         if message:
             raise NotTriageable(f"{source.path}: no kernels recorded (ncu: {message})", "fix that, and profile again")
         what = "table without kernel names" if "Metric Value" in source.head_text else "output without results"
-        raise NotTriageable(
-            f"{source.path}: ncu {what}",
-            "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app",
-        )
+        hint = "run: ncu --set full --csv --page raw --print-units base --log-file kernels.csv ./your-app"
+        raise NotTriageable(f"{source.path}: ncu {what}", hint)
     # the same records as of a details page, so the same builder; texts repeat, so categories
     frame = pd.DataFrame(log.rows).fillna("").astype("category")
     source.delimiter = "\x1f"  # a quoted origin is then the whole line
@@ -124,9 +122,8 @@ def _cells(line: str, spans: list[tuple[int, int]]) -> tuple[str, str, str]:
     whole = not spans or len(line.rstrip()) > spans[-2][1]
     if whole and (not spans or line[spans[0][1] : spans[1][0]].strip()):  # without rules, or longer than those above it
         name, *figures = _noted(line)
-        unit = (
-            figures.pop(0) if len(figures) > 1 and not _FIGURE.fullmatch(figures[0]) else ""
-        )  # `Duration    us    190.88`
+        # `Duration    us    190.88`
+        unit = figures.pop(0) if len(figures) > 1 and not _FIGURE.fullmatch(figures[0]) else ""
         if figures and (quoted := _FIGURE.fullmatch(figures[0])):  # `Memory Throughput    26.05 %`
             return name, unit or quoted["unit"] or "", quoted["value"]
         name, _, value = name.rpartition(" ")

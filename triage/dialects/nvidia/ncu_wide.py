@@ -187,14 +187,12 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     if not len(texts) or not keep.any():
         return None
     kernels, shown = ncu_long.codes(texts, roles["kernel"])
-    ncu_long.numbered(
-        body.source, np.array(words, object)[codes], np.array(shown, object)[kernels], keep, lines, seg.headers
-    )
+    ids, names = np.array(words, object)[codes], np.array(shown, object)[kernels]
+    ncu_long.numbered(body.source, ids, names, keep, lines, seg.headers)
     if "pid" in roles:
         at, processes = ncu_long.codes(texts, roles["pid"])
-        shape.alike(
-            body.source, {"Process ID": np.array(processes, object)[at[keep]]}, lambda row: int(lines[keep][row])
-        )
+        shown_ids = {"Process ID": np.array(processes, object)[at[keep]]}
+        shape.alike(body.source, shown_ids, lambda row: int(lines[keep][row]))
     wanted = candidates(headers)
     flat = sorted({c for cs in wanted.values() for c in cs})
     numbers = _numbers(body, seg, flat, style, len(texts))
@@ -205,11 +203,7 @@ def _piece(body: Body, seg: Segment, brackets: bool, style: units.Style, quality
     used = tried | set(roles.values())
     quality += odd.remarks()
     unmapped = [h for i, h in enumerate(seg.headers) if h and i not in used]
-    out = {
-        r: np.array(words_, dtype=object)[codes_[keep]]
-        for r, c in roles.items()
-        for codes_, words_ in [ncu_long.codes(texts, c)]
-    }
+    out = {role: ncu_long.texts(texts, c)[keep] for role, c in roles.items()}
     # copied: names are mended in place, and the texts by role stay as exported
     names = out.get("kernel", np.array([f"launch {i}" for i in np.flatnonzero(keep)], dtype=object)).copy()
     blank = names == ""
@@ -325,8 +319,5 @@ def _speedups(table: Table, words: list[str], style: units.Style) -> None:
     for row, text in enumerate(words):
         claim = ncu_long.number(text, style) if text else np.nan
         if np.isfinite(claim) and claim > 0:
-            table.opinions.append(
-                Opinion(
-                    row, ncu_long.TOOL, "EstimatedSpeedup", "OPT", "largest estimated speedup of its rules", claim / 100
-                )
-            )
+            note = "largest estimated speedup of its rules"
+            table.opinions.append(Opinion(row, ncu_long.TOOL, "EstimatedSpeedup", "OPT", note, claim / 100))

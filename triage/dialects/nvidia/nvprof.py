@@ -91,9 +91,8 @@ def find(source: Source) -> list[TableLocation]:
         is_units = bool(below) and not (below[-1].strip() if len(below) >= len(headers) else "") and _all_units(below)
         units = below + [""] * (len(headers) - len(below)) if is_units else [""] * len(headers)
         ends = (j for j in range(i + 1, len(lines)) if not lines[j].strip() or lines[j].startswith("=="))
-        end = next(
-            (j for j in ends if j + 1 not in source.aside and not _goes_on(lines[j:], len(headers), separator)), None
-        )
+        ends = (j for j in ends if j + 1 not in source.aside and not _goes_on(lines[j:], len(headers), separator))
+        end = next(ends, None)
         found.append(TableLocation(kind, i + 1, headers, units, i + 2 + is_units, end))
     return found
 
@@ -103,9 +102,8 @@ def _goes_on(below: list[str], width: int, separator: str) -> bool:
 
 
 def _could_be_header(line: str) -> bool:
-    return line.startswith(('"', "Time(%)", "Type", "Start", "Device")) and any(
-        w in line for w in ("Time(%)", "Duration", "Metric Name", "Event Name", "Avg Size")
-    )
+    names = ("Time(%)", "Duration", "Metric Name", "Event Name", "Avg Size")
+    return line.startswith(('"', "Time(%)", "Type", "Start", "Device")) and any(name in line for name in names)
 
 
 def runs(source: Source) -> int:

@@ -21,6 +21,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_names, nvprof
 from triage.ground import csv_rows, units
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
@@ -35,6 +36,7 @@ REDUNDANT = (Record((("kernel",), ("device",)), (("invocations",),)), Ordered(((
 _MAP = csv_rows.factors(__file__, "nvprof_metrics.csv")
 # shared-memory wavefronts needed / issued; nvprof prints 0 for kernels without shared memory
 _SHARED = "shared_efficiency"
+_DRAM = ("dram_read_throughput", "dram_write_throughput")
 # lanes at work: idle ones request nothing, so that the efficiency falls with them
 _LANES = "warp_execution_efficiency"
 ONE_WORD = 0.0313  # one word of a wavefront's 32: of one lane, or of 32 lanes in one bank
@@ -67,10 +69,14 @@ def collect(metrics: list[str]) -> str:
     table = names()
     mine = sorted(n for m in metrics for n in table.get(m, [])[:1] if n in _MAP)
     rest = [m for m in metrics if m not in table]
-    parts = [f"nvprof --csv --log-file metrics.csv --metrics {','.join(mine)} ./your-app"] if mine else []
-    if rest and (other := ncu_names.collect(rest)):
-        parts.append(f"on Volta and newer: {other}")
-    return "; ".join(parts)
+    own = Command.asking(f"{_RUN} ", mine, " ./your-app", glue=",", program="nvprof") if mine else ""
+    if not rest or not (other := ncu_names.collect(rest)):
+        return own
+    newer = Command.asking(f"on Volta and newer: {other.before}", other.asks, other.after, glue=other.glue)
+    return Command(f"{own}; {newer}", "nvprof") if own else newer
+
+
+_RUN = "nvprof --csv --log-file metrics.csv --metrics"
 
 
 def recognise(source: Source) -> Match | None:
@@ -114,14 +120,11 @@ def read(source: Source, options: Options) -> Table:
             raise BadCapture(f"{source.path}: nvprof message: {message}", "check that the application launches kernels")
         raise BadCapture(f"{source.path}: header without rows", "profile again")
     count = len(rows.keys)
-    table = Table(
-        NAME, [source], np.array([k for _, k in rows.keys], dtype=object), {}, lines=np.array(rows.lines), group=False
-    )
-    calls = np.array(rows.calls)
+    kernels, calls = np.array([k for _, k in rows.keys], dtype=object), np.array(rows.calls)
+    table = Table(NAME, [source], kernels, {}, lines=np.array(rows.lines), group=False)
     at = [normal(h) for h in found[0].headers]
-    table.columns["frame.calls"] = Column(
-        calls, "Invocations", found[0].position(at.index("invocations")) if "invocations" in at else 0
-    )
+    place = found[0].position(at.index("invocations")) if "invocations" in at else 0
+    table.columns["frame.calls"] = Column(calls, "Invocations", place)
     _times(table, source, [f for f in tables if f.kind == "summary"])
     for name in _MAP:
         _column(table, rows, name, calls)
@@ -154,14 +157,9 @@ def _times(table: Table, source: Source, summaries: Sequence[nvprof.TableLocatio
     scales = {k[1] for k in known if k}
     if len(scales) == 1:
         scale = units.factor(unit := scales.pop(), "ns")
-        table.columns["gpu.time"] = Column(
-            np.array([k[0] * scale if k else np.nan for k in known]),
-            "Time",
-            1,
-            unit,
-            scale,
-            lines=np.array([k[2] if k else 0 for k in known]),
-        )
+        values = np.array([k[0] * scale if k else np.nan for k in known])
+        lines = np.array([k[2] if k else 0 for k in known])
+        table.columns["gpu.time"] = Column(values, "Time", 1, unit, scale, lines=lines)
 
 
 def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
@@ -180,11 +178,7 @@ def _take(source: Source, part: nvprof.TableLocation, rows: _Rows) -> None:
             rows.lines.append(line)
             rows.calls.append(rows.odd.number(row[calls], "us", part.headers[calls], line) if calls >= 0 else np.nan)
         name = row[name_at].strip()
-        if (
-            name not in _MAP
-            and name not in (_SHARED, *_WAYS)
-            and not name.startswith(("dram_read_throughput", "dram_write_throughput"))
-        ):
+        if name not in (*_MAP, _SHARED, *_WAYS) and not name.startswith(_DRAM):
             rows.unknown.add(name)
             continue
         rows.notes |= {
@@ -245,9 +239,8 @@ def _conflicts(table: Table, rows: _Rows) -> None:
     banks = np.array([0.5 if _WIDE_BANKS.match(device) else 1.0 for device, _ in rows.keys])
     lost = np.clip(1 - efficiency / (np.where(lanes > 0, lanes, 1.0) * banks), 0.0, 1.0)
     lost = np.where(efficiency > ONE_WORD, lost, np.where(efficiency == 0, 0.0, np.nan))
-    table.columns["shared.conflict_share"] = Column(
-        lost, _SHARED, formula=f"1 - {header} of shared_efficiency / lanes at work; 0 where unused", inputs=(_SHARED,)
-    )
+    formula = f"1 - {header} of shared_efficiency / lanes at work; 0 where unused"
+    table.columns["shared.conflict_share"] = Column(lost, _SHARED, formula=formula, inputs=(_SHARED,))
 
 
 def _ways(table: Table, rows: _Rows, count: int) -> None:
@@ -286,15 +279,14 @@ def _column(table: Table, rows: _Rows, name: str, calls: Floats) -> None:
 
 def _bandwidth(table: Table, rows: _Rows) -> None:
     """VRAM bandwidth is what nvprof gives as reads and writes apart."""
-    parts = ("dram_read_throughput", "dram_write_throughput")
-    if not all(p in rows.cells for p in parts):
-        rows.unknown |= {p for p in parts if p in rows.cells}
+    if not all(p in rows.cells for p in _DRAM):
+        rows.unknown |= {p for p in _DRAM if p in rows.cells}
         return
     # both in one table or not at all: one half of a bandwidth would be taken for the whole
     total = np.zeros(len(rows.keys))
-    for p in parts:
+    for p in _DRAM:
         values, lines = rows.column(p)
         _, unit, at = rows.heads[p]
         table.raw[p] = Column(values, p, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
         total = total + values
-    table.columns["vram.bandwidth"] = Column(total, "", formula=" + ".join(parts), inputs=parts)
+    table.columns["vram.bandwidth"] = Column(total, "", formula=" + ".join(_DRAM), inputs=_DRAM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.capture import Column, Table
-from triage.capture.redundancy import Extremes, Ordered, Product, Shares
+from triage.capture.redundancy import summary
 from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
@@ -18,12 +18,7 @@ SIGN = ("time(%)", "avg", "nvprof", "profiling")
 TELLS = {"work": "compute", "vendor": "nvidia", "api": "cuda"}
 TITLE = "nvprof CSV, summary per kernel"
 CAPTURE = nvprof.CAPTURE
-REDUNDANT = (
-    Product(("time",), ("calls",), ("avg",)),
-    Shares(("time%",), ("time",)),
-    Ordered((("min",), ("avg",), ("max",))),
-    Extremes(("time",), ("calls",), ("min",), ("max",)),
-)
+REDUNDANT = summary("time", "calls", "avg", "time%")
 _TIMES = {"gpu.time": "time", "gpu.time_min": "min", "gpu.time_max": "max"}
 
 
@@ -61,24 +56,19 @@ def read(source: Source, options: Options) -> Table:
     name = low.index("name")
     if not gpu:
         of_runs = f"{runs} runs in one file, each an " if runs > 1 else ""
-        raise NotTriageable(
-            f"{source.path}: {of_runs}nvprof summary of {rows} API calls, without GPU work",
-            "run: nvprof --csv --print-gpu-summary ./your-app",
-        )
-    table = Table(
-        NAME, [source], np.array([r[name] for _, r in gpu], dtype=object), {}, lines=np.array([n for n, _ in gpu])
-    )
+        hint = "run: nvprof --csv --print-gpu-summary ./your-app"
+        raise NotTriageable(f"{source.path}: {of_runs}nvprof summary of {rows} API calls, without GPU work", hint)
+    names, lines = np.array([r[name] for _, r in gpu], dtype=object), np.array([n for n, _ in gpu])
+    table = Table(NAME, [source], names, {}, lines=lines)
     odd = Odd()
     for metric, header in _TIMES.items():
         if header in low:
             c = low.index(header)
             table.columns[metric] = nvprof.glued_time(source, best, gpu, c, odd)
     calls = low.index("calls")
-    table.columns["frame.calls"] = Column(
-        np.array([odd.number(r[calls], "us", best.headers[calls], n) for n, r in gpu], dtype=float),
-        best.headers[calls],
-        best.position(calls),
-    )
+    header = best.headers[calls]
+    counted = np.array([odd.number(r[calls], "us", header, n) for n, r in gpu], dtype=float)
+    table.columns["frame.calls"] = Column(counted, header, best.position(calls))
     table.quality += odd.remarks()
     table.kinds = np.array(["copy" if n.startswith("[CUDA ") else "compute" for n in table.names], dtype=object)
     table.unmapped = [h for i, h in enumerate(best.headers) if h and low[i] not in ("name", "calls", *_TIMES.values())]

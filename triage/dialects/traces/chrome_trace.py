@@ -26,6 +26,7 @@ from triage.dialects.traces import (
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
+from triage.ground.collect_command import Command
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 
@@ -140,7 +141,7 @@ def profile_amd(function: str, _skip: int) -> str:
 
 def profile_intel(function: str, _skip: int) -> str:
     """The command that measures the kernels of a program with unitrace, a function's among them."""
-    return "unitrace -q -g ComputeBasic -o metrics.csv ./app"
+    return Command("unitrace -q -g ComputeBasic -o metrics.csv ./app", "unitrace")
 
 
 _APIS = {"nvidia": "cuda", "amd": "hip", "intel": "sycl"}
@@ -291,7 +292,8 @@ def _say(
     call = int(ops.call[int(ops.start.argmin())])
     prompt = call >= 0 and first - int(trace.calls.end[call]) <= GRACE_NS
     if (idle or prompt) and len(trace.steps) < SEVERAL and first - begun >= max(MIN_LEAD_NS, MIN_LEAD * (end - first)):
-        text = f"{show(float(first - begun), 'ns')} of host work come before the first operation and are not in the span of {show(float(end - first), 'ns')}: record several steps after a warm-up, to see whether each has them"
+        whose = "" if trace.rank is None else f" of rank {trace.rank}"
+        text = f"{show(float(first - begun), 'ns')} of host work{whose} come before the first operation and are not in the span of {show(float(end - first), 'ns')}: record several steps after a warm-up, to see whether each has them"
         of, lead = columns.functions, (np.array([begun]), np.array([first]))
         times = kineto.nanoseconds(of.column(0), of.column(1))
         if (most := loader_stacks.hottest(lead, *times, of.column(2), list(columns.names))) is not None:

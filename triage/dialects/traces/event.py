@@ -30,7 +30,6 @@ class Details(msgspec.Struct, gc=False):
     stream: Any = None
     bytes: Any = 0
     copy_bytes: Any = 0
-    size: Any = None
     grid: Any = None
     block: Any = None
     registers: Any = msgspec.field(default=None, name="registers per thread")

@@ -73,7 +73,7 @@ _SET_KERNEL_RE = re.compile(r"__amd_rocclr_fillBuffer")
 HANDOVER_NS = 1_000_000
 # columns: start and length in us, then
 # of work kind, process, device, stream, correlation, external id, name, bytes, way, pageable, number of the row, of its SHAPE;
-# of calls process, thread, correlation, external id, name, bytes; of operators and ranges process, thread, signature or name
+# of calls process, thread, correlation, external id, name; of operators and ranges process, thread, signature or name
 SHAPE = ("grid x", "grid y", "grid z", "block x", "block y", "block z", "registers per thread", "shared memory")
 
 
@@ -93,7 +93,7 @@ class Columns:
         self.gpus: dict[int | str, int] = {}
         self.work = TypedRows("dd" + 12 * "q")
         self.shapes: dict[tuple[Any, ...], int] = {}
-        self.calls = TypedRows("ddqqqqqq")
+        self.calls = TypedRows("ddqqqqq")
         self.overhead: list[tuple[float, float, int]] = []
         self.operators = TypedRows("ddqqq")
         self.ranges = TypedRows("ddqqq")
@@ -192,10 +192,9 @@ class Columns:
     def _enter_calls(self, rows: Rows) -> None:
         events = [event for _, event in rows]
         times, args = _times(events), details(events, Details)
-        size = wholes([a.bytes if a.size is None else a.size for a in args])
         self.calls.extend(
             *times, self._processes(events, args), self._threads(events), _correlations(args), _externals(args),
-            self._names(events), size,
+            self._names(events),
         )  # fmt: skip
 
     def _enter_operators(self, rows: Rows) -> None:

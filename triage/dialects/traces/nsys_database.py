@@ -98,9 +98,9 @@ class Export:
         kernel = (*_KEYS, "demangledName", "shortName", *_SHAPE, *_SIZES)
         copy = (*_KEYS, "bytes", "copyKind", "srcKind", "dstKind")
         found = [self._kernels(self._read(_KIND + k, KERNEL, kernel)) for k in ("KERNEL", "CONCURRENT_KERNEL")]
-        found.append(self._fixed(self._read(_KIND + "MEMCPY", COPY, copy), "copyKind", _COPIES, "[CUDA memcpy {}]"))
         # some versions keep copies between devices in another table
-        found.append(self._fixed(self._read(_KIND + "MEMCPY2", COPY, copy), "copyKind", _COPIES, "[CUDA memcpy {}]"))
+        copies = (self._read(_KIND + table, COPY, copy) for table in ("MEMCPY", "MEMCPY2"))
+        found += [self._fixed(work, "copyKind", _COPIES, "[CUDA memcpy {}]") for work in copies]
         found.append(self._fixed(self._read(_KIND + "MEMSET", SET, (*_KEYS, "bytes")), "", {}, "[CUDA memset]"))
         graph = self._read(_KIND + "GRAPH_TRACE", GRAPH, (*_KEYS, "graphId"))
         found.append(self._fixed(graph, "graphId", {}, "[CUDA graph {}]"))
@@ -211,15 +211,15 @@ class Export:
             thread = got.get("globalTid", empty)
             parts.append((got["start"], got["end"], thread, kinds, codes + len(names), (thread >> 24) & 0xFFFFFF, _key(api, got.get("correlationId", empty))))  # fmt: skip
             names += words
-        for name, kinds_of in ((self.database.table(_KIND + "OVERHEAD"), _OVERHEAD),):
-            got = self.database.numbers(name, ("start", "end", "globalTid", "overheadType")) if name else {}
-            if len(got) == 4:
-                good, _ = sane(got["start"], got["end"])
-                good &= np.isin(got["overheadType"], list(kinds_of))
-                got = {c: v[good] for c, v in got.items()}
-                kind = np.array([kinds_of[int(k)] for k in got["overheadType"]], dtype=np.int8)
-                none = np.full(len(kind), -1, dtype=np.int64)
-                parts.append((got["start"], got["end"], got["globalTid"], kind, none, none, none))
+        name = self.database.table(_KIND + "OVERHEAD")
+        got = self.database.numbers(name, ("start", "end", "globalTid", "overheadType")) if name else {}
+        if len(got) == 4:
+            good, _ = sane(got["start"], got["end"])
+            good &= np.isin(got["overheadType"], list(_OVERHEAD))
+            got = {c: v[good] for c, v in got.items()}
+            kind = np.array([_OVERHEAD[int(k)] for k in got["overheadType"]], dtype=np.int8)
+            none = np.full(len(kind), -1, dtype=np.int64)
+            parts.append((got["start"], got["end"], got["globalTid"], kind, none, none, none))
         if not parts:
             nothing = np.zeros(0, dtype=np.int64)
             return Calls(nothing, nothing, nothing, nothing.astype(np.int8), nothing, []), nothing, nothing

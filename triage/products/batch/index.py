@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from markupsafe import Markup
+from msgspec.structs import asdict
 
 from triage import __version__
 from triage.document.time_shares import MIN_UNDIAGNOSED_SHARE
@@ -157,17 +158,11 @@ def folder(path: str, label: str) -> str:
 
 def _capture(c: Listed, label: str, most: float, drawn: bool) -> dict[str, object]:
     return {
-        "path": c.path,
-        "device": c.device,
-        "workloads": c.workloads,
-        "remarks": c.remarks,
-        "duration_ns": c.duration_ns,
-        "recoverable_ns": c.recoverable_ns,
+        **asdict(c),
         "share": c.recoverable_ns / c.duration_ns if c.recoverable_ns and c.duration_ns else None,
         "folder": folder(c.path, label),
         "recoverable": time(c.recoverable_ns) if c.recoverable_ns else "–",
         "range": range_(c.recoverable_low_ns, c.recoverable_bound_ns) if c.recoverable_ns else "",
-        "first": c.first,
         "links": _links(c.reports),
         "strip": bars.strip([{**x} for x in c.limiters], 12) if drawn else "",
         "span": _span(c, most) if drawn else "",

@@ -150,9 +150,8 @@ def _kept(found: Found, settings: Settings, out: Path, mark: str) -> bool:
             return False
         if (note["mark"], note["summary"]["path"]) != (mark, found.path) or not note["content"]:
             return False
-        if any(
-            Path(name).name != name for name in note["files"]
-        ):  # others may edit a note: it names reports, never a path
+        # others may edit a note: it names reports, never a path
+        if any(Path(name).name != name for name in note["files"]):
             return False
         files = {name: bounded.read(out / "reports" / name, _LARGEST) for name in note["files"]}
         whole = all(hashlib.sha256(data).hexdigest() == note["files"][name] for name, data in files.items())

@@ -27,11 +27,9 @@ def refuse(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> None:
     """Raises TriageError where both sides have workloads and none of one is on the other. noun: what they are called."""
     before, after = sides
     if not len(pairs) and len(before) and len(after):
-        raise TriageError(
-            f"no common {noun}s "
-            f"(before: {_some(before, range(len(before)))}; after: {_some(after, range(len(after)))})",
-            "capture the same scene or kernels on both sides",
-        )
+        some = [_some(side, range(len(side))) for side in sides]
+        problem = f"no common {noun}s (before: {some[0]}; after: {some[1]})"
+        raise TriageError(problem, "capture the same scene or kernels on both sides")
 
 
 def warnings(
@@ -62,9 +60,8 @@ def devices(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
 
 def other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[tuple[list[str], list[str]]]:
     """UUIDs of both sides, where they have no GPU in common."""
-    before, after = (
-        sorted({u for p in side.parts for u in p.capture.table.versions.get(UUID, "").split(", ") if u}) for side in d
-    )
+    texts = ([p.capture.table.versions.get(UUID, "") for p in side.parts] for side in d)
+    before, after = (sorted({u for text in some for u in text.split(", ") if u}) for some in texts)
     return [(before, after)] if before and after and not {*before} & {*after} else []
 
 

@@ -249,9 +249,9 @@ def failed(doc: Comparison) -> str:
     if limit is None or not doc["regressions"]:
         return ""
     bad = sorted((p for p in doc["pairs"] if regressed(p, limit)), key=lambda p: -longer(p))
-    named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]] or [
-        ", ".join(filter(None, (f"{whole(doc)} {change(doc['frame'])}", cause(doc, SLOWER))))
-    ]
+    named = [f"{' / '.join([*p['path'], p['name']])} {change(p)}" for p in bad[:3]]
+    if not named:
+        named = [", ".join(filter(None, (f"{whole(doc)} {change(doc['frame'])}", cause(doc, SLOWER))))]
     count = doc["totals"]["regressed"]
     more = f"; + {count - 3:,} more" if count > 3 else ""
     return f"failed on regression, allowed {percent(limit)}: {'; '.join(named)}{more}"
@@ -319,12 +319,10 @@ def _distinct(moved: Sequence[Change]) -> list[Change]:
 
 def _why(p: Paired, moved: Sequence[Change]) -> str:
     """Explanation of a pair in a cell: what most of its change is, else the counters that changed most."""
-    counters = [
-        f"{c['label']} {number(c['before'], c['unit'])} \u2192 {number(c['after'], c['unit'])}" for c in moved[:2]
-    ]
-    return (
-        p["chief"] or ", ".join(counters) or ("no counter changed" if p["changes"][1:] or p["verdict"] == SAME else "")
-    )
+    figures = ((c["label"], number(c["before"], c["unit"]), number(c["after"], c["unit"])) for c in moved[:2])
+    counters = ", ".join(f"{label} {before} \u2192 {after}" for label, before, after in figures)
+    none = "no counter changed" if p["changes"][1:] or p["verdict"] == SAME else ""
+    return p["chief"] or counters or none
 
 
 def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
@@ -373,9 +371,8 @@ def _rest(doc: Comparison, failed: int) -> list[Case]:
         return []
     more = doc["totals"]["regressed"] - failed
     why = f"{plural(more, 'unlisted pair')} slower than allowed"
-    return [
-        Case("triage compare", "unlisted pairs", 0.0, Failure(why, "regression", unlisted) if more else None, unlisted)
-    ]
+    failure = Failure(why, "regression", unlisted) if more else None
+    return [Case("triage compare", "unlisted pairs", 0.0, failure, unlisted)]
 
 
 def _case(p: Paired, limit: float) -> Case:

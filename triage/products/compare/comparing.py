@@ -34,11 +34,11 @@ from triage.products.compare.compare_result import (
     Name,
     Outside,
     Paired,
+    Totals,
 )
 from triage.products.compare.explanations import Move, may_fall, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
-from triage.products.compare.listing import ALL, chosen, longest, totals
 from triage.products.compare.match import Pairs, match
 from triage.products.compare.predictions import eased, promised
 from triage.products.compare.side import Side, fold
@@ -46,9 +46,11 @@ from triage.products.compare.timeline_changes import timeline
 from triage.products.compare.timeline_launches import launches
 from triage.products.compare.verdict import Limits, Verdicts, change, judge, middle, regressed
 from triage.products.compare.work import equal, work
-from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER
+from triage.products.noise import FASTER, FLOOR, MARGIN, SLOWER, UNKNOWN, VERDICTS
 from triage.rendering.phrases import number as figure
 from triage.rendering.phrases import time
+
+ALL, LISTED = 10_000, 1_000  # up to ALL pairs are all listed, of more the LISTED that matter most
 
 
 def compare(
@@ -171,11 +173,9 @@ def _outside(before: Diagnosis, after: Diagnosis, limits: Limits) -> Outside | N
         return None
     # a frame whose workloads carry no times has no such rest
     b, a = ([t for c in side if (t := c.frame_ns - c.uncovered_ns) > 0] for side in sides)
-    return (
-        {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}
-        if b and a
-        else None
-    )
+    if not b or not a:
+        return None
+    return {"before_ns": middle(left[0]), "after_ns": middle(left[1]), "workloads": judge(b, a, limits)}
 
 
 def _listed(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts, few: Sequence[int]) -> list[Paired]:
@@ -302,9 +302,8 @@ def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> st
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
         word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
     # excused only where it got faster
-    excused = [
-        c for c in changes if c["moved"] and may_fall(c["metric"]) and (c["after"] or 0.0) < (c["before"] or 0.0)
-    ]
+    fell = (c for c in changes if c["moved"] and (c["after"] or 0.0) < (c["before"] or 0.0))
+    excused = [c for c in fell if may_fall(c["metric"])]
     if judged["verdict"] == FASTER and excused:
         names = " and ".join(f"lower {c['label']}" for c in excused[:2])
         word += f"; {names} {'is' if len(excused) == 1 else 'are'} not a regression"
@@ -337,3 +336,42 @@ def _inputs(d: Diagnosis) -> list[Input]:
         }
         for p in d.parts
     ]
+
+
+def chosen(verdicts: Verdicts, changed: Masks, threshold: float | None) -> list[int]:
+    """The pairs that matter most, in their order: regressions, slower and faster ones, those of which a rule says something
+    else than before (changed), those of which the runs cannot tell; in each the largest change of the time first.
+    """
+    slower = verdicts.are(SLOWER)
+    kinds = (slower & verdicts.above(threshold or 0.0), slower, verdicts.are(FASTER), changed, verdicts.are(UNKNOWN))
+    gap = np.nan_to_num(np.abs(verdicts.after_ns - verdicts.before_ns))
+    best = np.lexsort((-gap, np.select(kinds, range(len(kinds)), len(kinds))))
+    return sorted(best[:LISTED].tolist())
+
+
+def longest(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The longest of the workloads without a partner, on both sides, in their order."""
+    times = np.concatenate([np.nan_to_num(s.times.middle[list(some)]) for s, some in zip(sides, alone, strict=True)])
+    kept = np.zeros(len(times), dtype=bool)
+    kept[np.argsort(-times, kind="stable")[:LISTED]] = True
+    parts = np.split(kept, [len(alone[0])])
+    gone, new = (
+        [i for i, keep in zip(some, part.tolist(), strict=True) if keep]
+        for some, part in zip(alone, parts, strict=True)
+    )
+    return gone, new
+
+
+def totals(verdicts: Verdicts, unmatched: int, threshold: float | None) -> Totals:
+    """Totals over all pairs."""
+    open_ = verdicts.are(UNKNOWN)
+    needs = np.sort(verdicts.found.needs[open_ & (verdicts.found.needs > 0)])
+    return {
+        "pairs": len(verdicts),
+        "unmatched": unmatched,
+        "verdicts": {v: int(n) for v in VERDICTS if (n := verdicts.are(v).sum())},
+        # the median: one noisy workload of hundreds shall not ask for a hundred runs of all of them
+        "needs": int(needs[len(needs) // 2]) if len(needs) else None,
+        "regressed": int((verdicts.are(SLOWER) & verdicts.above(threshold or 0.0)).sum()),
+        "open": 0 if threshold is None else int((open_ & verdicts.above(threshold)).sum()),
+    }

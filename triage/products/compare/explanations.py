@@ -82,18 +82,16 @@ def _occupancy(m: Move) -> tuple[str, Sense]:
         return "fewer warps to hide latency", "bad" if m.verdict == SLOWER else ""
     if m.verdict == SLOWER:
         return "more warps, yet slower: occupancy alone is not speed", ""
-    return (
-        ("more warps hide more latency", "good") if m.verdict == FASTER else ("more warps, no effect on the time", "")
-    )
+    if m.verdict == FASTER:
+        return "more warps hide more latency", "good"
+    return "more warps, no effect on the time", ""
 
 
 def _issue(m: Move) -> tuple[str, Sense]:
     # a rate per cycle: beside another clock or other idle SMs it says nothing of the number of instructions
-    if m.up:
-        return {FASTER: ("fewer idle issue slots", "good"), SLOWER: ("higher, yet slower", "")}.get(
-            m.verdict, ("higher", "")
-        )
-    return {FASTER: ("lower, yet faster", ""), SLOWER: ("more idle issue slots", "bad")}.get(m.verdict, ("lower", ""))
+    risen = {FASTER: ("fewer idle issue slots", "good"), SLOWER: ("higher, yet slower", "")}
+    fallen = {FASTER: ("lower, yet faster", ""), SLOWER: ("more idle issue slots", "bad")}
+    return risen.get(m.verdict, ("higher", "")) if m.up else fallen.get(m.verdict, ("lower", ""))
 
 
 def _throughput(m: Move) -> tuple[str, Sense]:

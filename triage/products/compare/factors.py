@@ -116,11 +116,8 @@ def _chief(ratios: dict[str, float], whole: float, b: Item, a: Item) -> tuple[st
     moved = {m: abs(math.log(r)) for m, r in ratios.items() if (r > 1) == (whole > 1)}
     most = max(moved, key=lambda m: moved[m], default="")
     if most and moved[most] > max(abs(math.log(rest)), math.log1p(MIN_RATIO_CHANGE)):
-        return (
-            _bytes(whole, b, a, most)
-            if most == ISSUED and _explain(BYTES, whole, b, a)
-            else _factor(most, ratios, b, a)
-        )
+        by_bytes = most == ISSUED and _explain(BYTES, whole, b, a)
+        return _bytes(whole, b, a, most) if by_bytes else _factor(most, ratios, b, a)
     return _bytes(whole, b, a) if not ratios and _explain(BYTES, whole, b, a) else ("", "")
 
 
@@ -154,11 +151,8 @@ def _factor(metric: str, ratios: dict[str, float], b: Item, a: Item) -> tuple[st
 
 def _stall(faster: bool, b: Item, a: Item) -> str:
     """`; long scoreboard stalls 60.0 % -> 20.0 %`: the stall that changed most, else the warps; "" where neither went with the rate."""
-    waits = {
-        m: median(a.factors[m]) - median(b.factors[m])
-        for m in b.factors.keys() & a.factors.keys()
-        if m.startswith("stall.")
-    }
+    stalls = [m for m in b.factors.keys() & a.factors.keys() if m.startswith("stall.")]
+    waits = {m: median(a.factors[m]) - median(b.factors[m]) for m in stalls}
     stall = (min if faster else max)(waits, key=lambda m: waits[m], default="")
     if stall and abs(waits[stall]) >= STALL and (waits[stall] < 0) == faster:
         shares = f"{_shown(median(b.factors[stall]), 'ratio')} -> {_shown(median(a.factors[stall]), 'ratio')}"

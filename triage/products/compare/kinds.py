@@ -76,9 +76,8 @@ def kinds(
     if done["unequal"]:
         # copies of other sizes take other times
         log[[sides[1].who[i].kind == "copy" for i in pairs.after.tolist()]] = np.nan
-    weight, later = (
-        np.nan_to_num(s.times.middle[at]) for s, at in zip(sides, (pairs.before, pairs.after), strict=True)
-    )
+    places = zip(sides, (pairs.before, pairs.after), strict=True)
+    weight, later = (np.nan_to_num(s.times.middle[at]) for s, at in places)
     # workloads that take no part of the time decide nothing, however their own time changed
     log[np.maximum(weight, later) < TRIFLE * max(weight.sum(), later.sum())] = np.nan
     changed = verdicts.are(FASTER) | verdicts.are(SLOWER)
@@ -97,10 +96,9 @@ def kinds(
     hardware += _temperature(sides, pairs) if hardware or not clocked else []
     shared = _shared(facts)
     if shared is not None and not (clocked or method or hardware or _counters_moved(sides, pairs)):
-        hardware.append(
-            f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike ({signed(float(np.expm1(shared)))}): "
-            "suspect clocks, temperature or driver"
-        )
+        many = f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike"
+        by = signed(float(np.expm1(shared)))
+        hardware.append(f"{many} ({by}): suspect clocks, temperature or driver")
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
     real = [] if other else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
@@ -112,9 +110,8 @@ def kinds(
     if not any(evidence for _, evidence in found):
         # many small changes that add up; less than that is one verdict in twenty by noise
         moved = frame["verdict"] in (FASTER, SLOWER) and abs(frame["change"] or 0.0) > CLOCK
-        found = (
-            [("real", [f"time per frame {signed(frame['change'] or 0.0)}"])] if moved else [("noise", [_noise(facts)])]
-        )
+        per_frame = f"time per frame {signed(frame['change'] or 0.0)}"
+        found = [("real", [per_frame])] if moved else [("noise", [_noise(facts)])]
     return [{"kind": kind, "evidence": evidence} for kind, evidence in found if evidence]
 
 
@@ -171,9 +168,8 @@ def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdic
     text = _medians(metric, before[known], after[known])
     if metric != CLOCKS[0]:
         return [text]
-    first, second = (
-        float(np.nansum(t[known] * f[known])) for t, f in ((verdicts.before_ns, before), (verdicts.after_ns, after))
-    )
+    sums = ((verdicts.before_ns, before), (verdicts.after_ns, after))
+    first, second = (float(np.nansum(t[known] * f[known])) for t, f in sums)
     if not (first and second):
         return [text]
     change = second / first - 1
@@ -225,9 +221,8 @@ def _caches(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
     share = max((gap > CACHED).mean(), (gap < -CACHED).mean())
     if share < ALL:
         return []
-    return [
-        f"L2 hit rate {'higher' if np.median(gap) > 0 else 'lower'} in {percent(float(share))} of the workloads at equal instructions (cache control)"
-    ]
+    way = "higher" if np.median(gap) > 0 else "lower"
+    return [f"L2 hit rate {way} in {percent(float(share))} of the workloads at equal instructions (cache control)"]
 
 
 def _shared(facts: Facts) -> float | None:
@@ -255,17 +250,15 @@ def _counters_moved(sides: tuple[Side, Side], pairs: Pairs) -> bool:
 def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int]]) -> list[str]:
     counted_work = any(r["what"] in OPERATIONS for r in done["rows"])
     differ = [r for r in done["rows"] if differs(r, done["rows"]) and not (counted_work and r["what"] == "threads")]
-    out = [
-        f"{r['what']}: {show(r['before'] or 0.0, r['unit'])} before, {show(r['after'] or 0.0, r['unit'])} after"
-        for r in differ
-        if any(x["what"] != BYTES for x in differ)
-    ]
+    if all(r["what"] == BYTES for r in differ):
+        differ = []
+    amounts = ((r["what"], show(r["before"] or 0.0, r["unit"]), show(r["after"] or 0.0, r["unit"])) for r in differ)
+    out = [f"{what}: {before} before, {after} after" for what, before, after in amounts]
     for word, side, some in zip(("before", "after"), sides, alone, strict=True):
         whole, part = np.nansum(side.times.middle), np.nansum(side.times.middle[some])
         if some and whole and part > ALONE * whole:
-            out.append(
-                f"{percent(float(part / whole))} of the time {word} in {plural(len(some), 'workload')} of one side"
-            )
+            share = percent(float(part / whole))
+            out.append(f"{share} of the time {word} in {plural(len(some), 'workload')} of one side")
     return out
 
 

@@ -19,12 +19,10 @@ from triage.products.compare.item import Item, Who
 
 MIN_LIKENESS = 0.6  # of 1: a rename below this likeness stays unmatched
 CLEAR = 0.05  # and it must be ahead of the runner-up by this much
-MAX_UNMATCHED_PER_PARENT = (
-    150  # leftovers per parent that are compared one with another; above it they are matched by name alone
-)
-ALTOGETHER = (
-    250_000  # such comparisons, some 10 to 60 µs each: without an end, a new prefix of 200,000 names took half an hour
-)
+# leftovers per parent that are compared one with another; above it they are matched by name alone
+MAX_UNMATCHED_PER_PARENT = 150
+# such comparisons, some 10 to 60 µs each: without an end, a new prefix of 200,000 names took half an hour
+ALTOGETHER = 250_000
 
 
 class Pairs(Struct, frozen=True):

@@ -181,9 +181,8 @@ def _whos(c: Capture) -> Iterator[Who]:
 def _shapes(c: Capture) -> Iterable[str]:
     """The launch shapes: they are part of who a workload is, for the same kernel on another grid is other work."""
     known = [c.facts[m].tolist() for m in SHAPE if m in c.facts]
-    return (
-        (",".join(f"{v:g}" for v in values if v == v) for values in zip(*known, strict=True)) if known else repeat("")
-    )
+    shapes = (",".join(f"{v:g}" for v in values if v == v) for values in zip(*known, strict=True))
+    return shapes if known else repeat("")
 
 
 def _within(c: Capture) -> Floats:

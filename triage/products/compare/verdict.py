@@ -90,9 +90,8 @@ class Verdicts:
     def at(self, i: int) -> Judged:
         """Verdict on one pair."""
         before, after = self.before.at(i), self.after.at(i)
-        remarks = [
-            f"{side}: {text}" for side, times in (("before", before), ("after", after)) for text in oddities(times)
-        ]
+        sides = (("before", before), ("after", after))
+        remarks = [f"{side}: {text}" for side, times in sides for text in oddities(times)]
         b, a, d = float(self.before_ns[i]), float(self.after_ns[i]), self.found.at(i)
         known = bool(before and after)
         return {
@@ -116,10 +115,8 @@ def oddities(times: Sequence[float]) -> list[str]:
     out = []
     if modes:
         (fast, some), (slow, others) = modes
-        out.append(
-            f"two modes: {plural(some, 'run')} near {time(fast)} and {others} near {time(slow)}; "
-            "find the difference (clocks, caches, code path) before trusting either"
-        )
+        apart = f"two modes: {plural(some, 'run')} near {time(fast)} and {others} near {time(slow)}"
+        out.append(f"{apart}; find the difference (clocks, caches, code path) before trusting either")
     if outliers:
         listed = ", ".join(time(t) for t in outliers[:3]) + (", ..." if len(outliers) > 3 else "")
         out.append(f"{plural(len(outliers), 'outlier')} among {len(times)} runs ({listed})")

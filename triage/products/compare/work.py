@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
@@ -11,21 +12,25 @@ from msgspec import Struct
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.capture.capture import Capture
+from triage.capture.trace_nouns import KERNEL, DeviceTimeline, Trace
 from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.document.numbers import number
 from triage.ground.columns import is_column
 from triage.products.compare.compare_result import Rate, Row, Work, row
 from triage.products.compare.item import SHAPE
-from triage.products.compare.iterations import Iterations, iterations
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import Side
 from triage.products.compare.verdict import Limits, Verdicts, judge, steady
+from triage.products.noise import remarks
 from triage.rendering.phrases import time
 
+MIN_REPEATS = 4  # of fewer repeats nothing is known; of those that a framework marks, one will do
+# part of the kernels that recur one period later, beyond what chance makes of so few names (Cohen's kappa)
+MIN_RECURRING = 0.875
+SHORTEST = 3  # kernels of a sequence
+NAMES = 64  # kernels, by how often they ran, whose distances are tried as periods
 MAX_NAMED_ITERATIONS = 3  # outlying iterations that are named
-
-
 CALLS = ("kernels", "launches", "calls")
 OPERATIONS = ("FLOPs of operators", "FLOPs", "FLOPs (FP64)")
 BYTES = "DRAM bytes"  # caches change them as well: they show no other work by themselves
@@ -160,16 +165,12 @@ def _leaves(c: Capture, rows: Indices) -> Masks:
 
 def _measures() -> Iterator[tuple[str, str, Callable[[Part, Masks], float]]]:
     """(what, unit, how): amounts of work that no speed changes, in some workloads."""
-    yield (
-        "kernels",
-        "count",
-        lambda p, _: sum(x.kernels for x in p.capture.timeline.devices) if p.capture.timeline else 0,
-    )
+    yield "kernels", "count", lambda p, _: sum(x.kernels for x in _devices(p.capture))
     yield "launches", "count", lambda p, leaf: _calls(p.capture, leaf) if of_kernels(p.capture.input.tells) else 0
     yield "calls", "count", lambda p, leaf: 0 if of_kernels(p.capture.input.tells) else _calls(p.capture, leaf)
     yield "draws", "count", lambda p, leaf: _total(p, leaf, "draw.count")
-    yield "copies", "count", lambda p, _: sum(x.copies for x in p.capture.timeline.devices) if p.capture.timeline else 0
-    yield "bytes copied", "byte", lambda p, _: _copied(p.capture)
+    yield "copies", "count", lambda p, _: sum(x.copies for x in _devices(p.capture))
+    yield "bytes copied", "byte", lambda p, _: sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in _devices(p.capture))
     yield "threads", "count", _threads
     yield "FLOPs of operators", "count", lambda p, _: _operators(p.capture)
     yield "FLOPs", "count", lambda p, leaf: _total(p, leaf, "flop.fp32")
@@ -181,8 +182,8 @@ def _calls(c: Capture, leaf: Masks) -> float:
     return 0.0 if c.timeline else float(c.calls[leaf].sum())
 
 
-def _copied(c: Capture) -> float:
-    return sum(x.h2d_bytes + x.d2h_bytes + x.d2d_bytes for x in c.timeline.devices) if c.timeline else 0
+def _devices(c: Capture) -> Sequence[DeviceTimeline]:
+    return c.timeline.devices if c.timeline else ()
 
 
 def _operators(c: Capture) -> float:
@@ -240,3 +241,64 @@ def _per_launch(sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdicts) -> f
     each = np.where(verdicts.per_call[known], calls, 1.0)
     before, after = verdicts.before_ns[known] * each, verdicts.after_ns[known] * each
     return number(float(after.sum() / before.sum()) - 1)
+
+
+class Iterations(Struct, frozen=True):
+    """What repeats in a capture. unit: step, frame or sequence; times: of each, ns. kernels: of one sequence; device: of several, the one it runs on."""
+
+    unit: str
+    times: list[float]
+    kernels: int = 0
+    device: str = ""
+
+    @property
+    def outliers(self) -> list[tuple[int, float]]:
+        """(number, from 1, and time in ns) of those that took much longer or shorter than the others."""
+        far, _ = remarks([t for t in self.times if t > 0])
+        return [(i, t) for i, t in enumerate(self.times, 1) if any(abs(t - f) <= 1e-9 * f for f in far)]
+
+
+def iterations(c: Capture, device: str | None = None) -> Iterations | None:
+    """The iterations of a capture; None where it shows none. device: whose sequences, None for the one that works longest."""
+    if c.frames is not None and len(c.frames) >= MIN_REPEATS:
+        return Iterations("frame", [float(t) for t in c.frames])
+    if (trace := c.table.trace) is None:
+        return None
+    if trace.steps:
+        return Iterations("step", [float(s.ns) for s in trace.steps])
+    return _sequences(trace, device)
+
+
+def _sequences(trace: Trace, device: str | None) -> Iterations | None:
+    """Repeats of a sequence of kernels in the stream that works longest, of one device or of all."""
+    ops = trace.operations
+    mine = [i for i, (key, _) in enumerate(trace.devices) if device in (None, key)]
+    rows = np.flatnonzero((ops.kind == KERNEL) & np.isin(ops.device, mine))
+    if len(rows) < 2 * MIN_REPEATS:
+        return None
+    streams, of = np.unique(np.stack([ops.device[rows], ops.stream[rows]]), axis=1, return_inverse=True)
+    most = np.bincount(of.ravel(), (ops.end - ops.start)[rows], streams.shape[1]).argmax()
+    rows = rows[of.ravel() == most]
+    rows = rows[np.argsort(ops.start[rows], kind="stable")]
+    name = ops.name[rows]
+    if not (period := _period(name)):
+        return None
+    # what runs once per sequence marks its start, wherever kernels were left out or added
+    anchor = next((n for n, k in Counter(name.tolist()).items() if abs(k - len(name) / period) < 1), None)
+    times = np.diff(ops.start[rows[name == anchor]]).astype(np.float64).tolist()
+    device = trace.devices[int(ops.device[rows[0]])][0] if len(np.unique(ops.device)) > 1 else ""
+    return Iterations("sequence", times, period, device) if len(times) >= MIN_REPEATS - 1 else None
+
+
+def _period(name: Indices) -> int:
+    """Kernels after which most of the names recur; 0 where they do not."""
+    tried: Counter[int] = Counter()
+    for kernel, count in Counter(name.tolist()).most_common(NAMES):
+        if count >= MIN_REPEATS:
+            tried.update(np.diff(np.flatnonzero(name == kernel)).tolist())
+            tried.update([len(name) // count])
+    chance = float(np.square(np.bincount(name) / len(name)).sum())
+    for period in sorted(p for p, _ in tried.most_common(NAMES) if SHORTEST <= p <= len(name) // MIN_REPEATS):
+        if float((name[period:] == name[:-period]).mean()) - chance >= MIN_RECURRING * (1 - chance):
+            return period
+    return 0

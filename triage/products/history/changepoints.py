@@ -42,9 +42,8 @@ SURE = 1e-4  # chance that a step of the detectable size is missed
 _EXTRA = 1.4  # builds may differ by this much more than their runs explain before it counts as noise between builds
 _JUST = 5  # builds
 _LOOKS = 40  # so many independent looks the search over builds is worth; measured by benchmarks/history_year.py
-_YOUNG = (
-    3  # of which two builds are worth two, one per limit, and each further one so many; benchmarks/history_young.py
-)
+# of which two builds are worth two, one per limit, and each further one so many; benchmarks/history_young.py
+_YOUNG = 3
 _SURE = 6.63  # 99 % of chi squared: builds whose likelihood is within this of the best may be the one, too
 
 
@@ -106,9 +105,8 @@ def levels(times: Floats, of: Indices, builds: int, moved: Masks | None = None) 
         # a run far from the others says nothing about its build, unless it alone is where earlier builds were
         before = _recent(middle)[of]
         # the scale of few runs is itself uncertain
-        stray = (np.abs(x - middle[of]) > _FAR * (1 + 4 / len(x)) * scale) & ~(
-            np.abs(x - before) < np.abs(middle[of] - before)
-        )
+        far = np.abs(x - middle[of]) > _FAR * (1 + 4 / len(x)) * scale
+        stray = far & ~(np.abs(x - before) < np.abs(middle[of] - before))
         taken = known & ~((n[of] > 2) & stray)
         n = _sums(taken.astype(np.float64), of, builds)
         mean = _sums(np.where(taken, x, 0.0), of, builds) / n
@@ -279,9 +277,8 @@ def shifts(found: Levels, floor: float = FLOOR, among: int = 0) -> list[Shift]:
         best, where = np.zeros(markers), np.zeros(markers, dtype=np.int64)
         for at in range(max(1, now - REACH + 1), now + 1):
             step, error, assumed = sums.step(start, np.full(markers, at), np.full(markers, now + 1))
-            beyond = np.where(
-                (start < at) & (np.abs(step) > least), np.abs(step) / far.half(error, assumed, every), 0.0
-            )
+            counts = (start < at) & (np.abs(step) > least)
+            beyond = np.where(counts, np.abs(step) / far.half(error, assumed, every), 0.0)
             better = beyond > best
             best, where = np.where(better, beyond, best), np.where(better, at, where)
         for m in np.flatnonzero(best > 1).tolist():
@@ -345,17 +342,7 @@ def _refined(sums: Sums, marker: int, begun: list[tuple[int, int]], builds: int,
         change = float(step[best])
         if abs(change) <= half:
             continue
-        out.append(
-            Shift(
-                marker,
-                int(tried[best]),
-                seen,
-                int(near.min()),
-                int(near.max()),
-                math.expm1(change),
-                math.expm1(change - half),
-                math.expm1(change + half),
-                end,
-            )
-        )
+        where = int(tried[best]), seen, int(near.min()), int(near.max())
+        middle, low, high = (math.expm1(x) for x in (change, change - half, change + half))
+        out.append(Shift(marker, *where, middle, low, high, end))
     return out

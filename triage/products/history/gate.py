@@ -70,9 +70,8 @@ def gate(
         words = build(named(fixed))
     else:
         count = len(order) - 1
-        words = (f"the previous {count} builds" if count > 1 else "the previous build") + (
-            f" on {against}" if against else ""
-        )
+        words = f"the previous {count} builds" if count > 1 else "the previous build"
+        words += f" on {against}" if against else ""
     doc = judge(load(db, order), words, order.index(fixed) if fixed else None, threshold, floor, budgets or {})
     doc["notes"][:0] = late
     if strict:
@@ -338,9 +337,8 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, n
         middle = float(np.median([m["change"] for m in mine]))
         alike = sum(abs(m["change"] - middle) < 0.5 * middle for m in mine)
         if len(mine) >= 5 and len(mine) > 0.5 * len(trend.markers) and 5 * alike > 4 * len(mine):
-            out.append(
-                f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}: suspect clocks, driver or machine first"
-            )
+            slowed = f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}"
+            out.append(f"{slowed}: suspect clocks, driver or machine first")
     return out
 
 

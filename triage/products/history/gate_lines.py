@@ -30,11 +30,9 @@ def doubt(u: Unsure) -> str:
 
 def slower_by(change: float) -> str:
     """`6.1 % slower`, `7.2x the time`: a share as text, never above 99 %."""
-    return (
-        f"{times(1 + change)} the time"
-        if change >= 1
-        else f"{abs(change) * 100:.1f} % {'slower' if change > 0 else 'faster'}"
-    )
+    if change >= 1:
+        return f"{times(1 + change)} the time"
+    return f"{abs(change) * 100:.1f} % {'slower' if change > 0 else 'faster'}"
 
 
 def times(ratio: float) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from triage.capture.capture import SEP
 from triage.diagnosis.diagnosis_result import Diagnosis
@@ -57,9 +57,8 @@ class Run(Struct, frozen=True):
 
 def names_whole(scope: str, markers: Sequence[str]) -> bool:
     """True for the name of what holds the markers; false where it is but the first of those that stand beside each other."""
-    return any(m.startswith(scope + SEP) for m in markers) or all(
-        kernel_base(m.partition(" [")[0]) != scope for m in markers
-    )
+    kernels = (kernel_base(m.partition(" [")[0]) for m in markers)
+    return any(m.startswith(scope + SEP) for m in markers) or scope not in kernels
 
 
 def record(d: Diagnosis, b: Bundle) -> Run:
@@ -87,28 +86,9 @@ def record(d: Diagnosis, b: Bundle) -> Run:
     kept = [(name, ns, cause) for name, (ns, cause) in longest[:MAX_MARKERS_PER_RUN]]
     if rest := sum(ns for _, (ns, _) in longest[MAX_MARKERS_PER_RUN:]):
         kept.append((OTHERS, rest, ""))
-    return Run(
-        c.sha256,
-        c.input.path,
-        b.frame["duration_ns"],
-        b.frame["recoverable_ns"],
-        d.version,
-        d.book.sha256,
-        tuple(kept),
-        tuple(
-            Todo(
-                i["cause"],
-                i["title"],
-                i["rank"],
-                i["saved_ns"],
-                i["share"],
-                i["level"],
-                i["confidence"],
-                i["workload_count"],
-            )
-            for i in b.todo
-        ),
-    )
+    whole = b.frame["duration_ns"], b.frame["recoverable_ns"]
+    todo = tuple(convert(i | {"workloads": i["workload_count"]}, Todo) for i in b.todo)
+    return Run(c.sha256, c.input.path, *whole, d.version, d.book.sha256, tuple(kept), todo)
 
 
 def shown(marker: str) -> str:

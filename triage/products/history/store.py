@@ -86,9 +86,8 @@ def opened(path: str, *, create: bool = False) -> Iterator[Database]:
         raise TriageError(f"{path}: no such history", "create it: triage history add CAPTURE...")
     db: Database | None = None
     try:
-        if other := _foreign_beside(
-            where
-        ):  # SQLite would write through a link, and delete the file that a journal names
+        # SQLite would write through a link, and delete the file that a journal names
+        if other := _foreign_beside(where):
             raise TriageError(f"{other}: not a journal of triage", "move it away, or copy the history alone")
         if create:
             in_reach(where.parent, "--history")
@@ -231,17 +230,10 @@ def add(db: Database, key: Key, at: int, run: Run, now: int, label: str = "") ->
         causes |= {cause: cause for _, _, cause in run.times if cause and cause not in causes}
         known = _ids(db, "cause", [(name, title) for name, title in causes.items()])
         markers = _ids(db, "marker", [(_text(name),) for name, _, _ in run.times])
-        db.executemany(
-            "INSERT INTO time VALUES (?, ?, ?, ?)",
-            [(number, markers[_text(name)], ns, known.get(cause)) for name, ns, cause in run.times],
-        )
-        db.executemany(
-            "INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (number, known[t.cause], t.rank, t.saved_ns, t.share, t.level, t.confidence, t.workloads)
-                for t in run.todo
-            ],
-        )
+        times = [(number, markers[_text(name)], ns, known.get(cause)) for name, ns, cause in run.times]
+        db.executemany("INSERT INTO time VALUES (?, ?, ?, ?)", times)
+        todo = ((known[t.cause], t.rank, t.saved_ns, t.share, t.level, t.confidence, t.workloads) for t in run.todo)
+        db.executemany("INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(number, *row) for row in todo])
     return True
 
 
@@ -263,10 +255,9 @@ def _ids(db: Database, table: str, rows: Sequence[tuple[str, ...]]) -> dict[str,
     """name -> id of a table of names, new ones made. A cause's title follows the rules of today."""
     if not rows:
         return {}
-    columns = "name, title" if table == "cause" else "name"
-    update = (
-        "DO UPDATE SET title = excluded.title WHERE title IS NOT excluded.title" if table == "cause" else "DO NOTHING"
-    )
+    columns, update = "name", "DO NOTHING"
+    if table == "cause":
+        columns, update = "name, title", "DO UPDATE SET title = excluded.title WHERE title IS NOT excluded.title"
     holes = ", ".join("?" * len(rows[0]))
     db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({holes}) ON CONFLICT (name) {update}", rows)
     wanted = {row[0] for row in rows}

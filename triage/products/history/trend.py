@@ -108,10 +108,8 @@ def load(db: Database, builds: Sequence[Build]) -> Trend:
     if not all(m in names for m in ids) or not all((ns or 0) > 0 and c in place for _, _, ns, c in found):
         raise sqlite3.DatabaseError("times of nothing")
     if len(runs) * len(ids) > CELLS:
-        raise TriageError(
-            f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')}: too many for one trend",
-            "keep a history per scope, or lower --last",
-        )
+        hint = "keep a history per scope, or lower --last"
+        raise TriageError(f"{plural(len(runs), 'run')} with {plural(len(ids), 'marker')}: too many for one trend", hint)
     times = np.full((len(runs), len(ids) + 1), np.nan)
     cause = np.full((len(runs), len(ids) + 1), -1, dtype=np.int64)
     if found:

@@ -54,11 +54,9 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
         mine = values[trend.of == i, 0]
         mine = mine[np.isfinite(mine)]
         if len(mine):
-            low, middle, high = float(mine.min()), float(np.median(mine)), float(mine.max())
+            low, middle, high = (round(float(ns), 1) for ns in (mine.min(), np.median(mine), mine.max()))
             runs = [round(float(ns), 1) for ns in mine]
-            points.append(
-                {"build": named(b), "ns": round(middle, 1), "low": round(low, 1), "high": round(high, 1), "runs": runs}
-            )
+            points.append({"build": named(b), "ns": middle, "low": low, "high": high, "runs": runs})
     alone = Trend(
         trend.builds,
         [name],

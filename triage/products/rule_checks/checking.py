@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from triage.ground.errors import RuleError, TriageError
-from triage.ground.phrasing import plural
+from triage.ground.phrasing import did_you_mean, plural
 from triage.products import project
 from triage.products.rule_checks import published, rule_tests, wording_check
 from triage.products.rule_checks.references import cause_references, rule_references
@@ -107,7 +107,5 @@ def mistakes(path: Path, today: date) -> Iterator[str]:
         return
     for entry in found.accepted:
         if entry.cause not in book.causes:
-            close = difflib.get_close_matches(entry.cause, list(book.causes), 1)
-            yield f"{path}: accepted: unknown cause {entry.cause!r} - " + (
-                f"did you mean {close[0]!r}?" if close else "see: triage list causes"
-            )
+            hint = did_you_mean(difflib.get_close_matches(entry.cause, list(book.causes), 1), "see: triage list causes")
+            yield f"{path}: accepted: unknown cause {entry.cause!r} - {hint}"

@@ -24,12 +24,8 @@ def rule_references(rules: Sequence[Rule], known: Sequence[str]) -> Iterator[Rul
         own = rule.cause == rule.name and not Path(rule.file).resolve().is_relative_to(bundled)
         if rule.cause and rule.cause not in known and not own:
             hint = meant(rule.cause, known) or f"add rules/causes/{rule.cause}.yaml, or see: triage list causes"
-            yield RuleError(
-                rule.file,
-                line_of(rule.file, "cause", rule.cause, after=rule.line),
-                f"unknown cause {rule.cause!r}",
-                hint,
-            )
+            line = line_of(rule.file, "cause", rule.cause, after=rule.line)
+            yield RuleError(rule.file, line, f"unknown cause {rule.cause!r}", hint)
     counts = Counter((Path(rule.file).parent, _prefix(rule)) for rule in rules)
     for rule in rules:
         here, prefix = Path(rule.file).parent, _prefix(rule)

@@ -113,14 +113,7 @@ def _inputs(formula: str) -> list[str]:
 
 def first(arch: str = "") -> list[str]:
     """Counters to collect first, if none was asked for: waits and busy units."""
-    asked = (
-        "waves.launched",
-        "valu.busy",
-        "waves.dependency_wait",
-        "mem_unit.busy",
-        "l2.hit_rate",
-        "sm.occupancy_elapsed",
-    )
+    asked = "waves.launched valu.busy waves.dependency_wait mem_unit.busy l2.hit_rate sm.occupancy_elapsed".split()
     return list(dict.fromkeys(c for m in asked for c in counters(m, arch)))
 
 

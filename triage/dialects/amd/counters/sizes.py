@@ -67,9 +67,8 @@ def sizes_of_sysinfo(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[
             if value < 0 or value > MAX_SIZE:
                 odd.add("not-a-number", texts[key], spelling, line + 1)
             elif value > 0:
-                found[spec] = Column(
-                    np.full(n, value), headers[places[key]], places[key] + 1, file=file, lines=np.full(n, line + 1)
-                )
+                at = places[key]
+                found[spec] = Column.of_cell(value, headers[at], at + 1, line + 1, rows=n, file=file)
                 break
     arch = next((a for k in ("gpu_arch", "gpu_soc") if (a := texts.get(normal(k), "")).startswith("gfx")), "")
     model = next((m for k in ("gpu_model", "name") if (m := texts.get(normal(k)))), "")
@@ -78,9 +77,8 @@ def sizes_of_sysinfo(source: Source, file: int, n: int, odd: Odd) -> tuple[dict[
 
 def _above_row(source: Source, header: int) -> int:
     """The line above the first row below a header, since blank lines may stand between them; 0 without a header."""
-    return (
-        next((n - 1 for n, text in source.numbered(header + 1) if n > header and text.strip()), header) if header else 0
-    )
+    below = source.numbered(header + 1) if header else ()
+    return next((n - 1 for n, text in below if n > header and text.strip()), header)
 
 
 def peak_of_roofline(source: Source, file: int, n: int, odd: Odd) -> Column | None:
@@ -97,7 +95,7 @@ def peak_of_roofline(source: Source, file: int, n: int, odd: Odd) -> Column | No
         odd.add("not-a-number", cells[at], headers[at], line + 1)
     if not 0 < value <= MAX_SIZE:
         return None
-    return Column(np.full(n, value), headers[at], at + 1, file=file, lines=np.full(n, line + 1))
+    return Column.of_cell(value, headers[at], at + 1, line + 1, rows=n, file=file)
 
 
 def complete(table: Table, export: Export, wanted: str = "") -> None:

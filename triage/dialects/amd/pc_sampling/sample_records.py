@@ -33,13 +33,9 @@ def kernels(run: Record) -> dict[str, list[samples.Spot]]:
     if run["buffer_records"].get(_LISTS[0]):
         why = samples.reasons([r["wave_issued"] for r in held], [str(r["snapshot"]["stall_reason"]) for r in held])
     at = [int(r["inst_index"]) for r in taken]
-    return samples.kernels(
-        [name for name, _ in homes],
-        [str(texts[i]).strip() for i in at],
-        [str(comments[i]).strip() if i < len(comments) else "" for i in at],
-        [offset for _, offset in homes],
-        why,
-    )
+    code = [str(texts[i]).strip() for i in at]
+    sources = [str(comments[i]).strip() if i < len(comments) else "" for i in at]
+    return samples.kernels([name for name, _ in homes], code, sources, [offset for _, offset in homes], why)
 
 
 class _Symbols:

@@ -131,10 +131,9 @@ def attach(table: Table, found: Mapping[str, list[Spot]], where: str) -> None:
         text = f"{plural(few, 'kernel')} of {len(totals)} with fewer than {MIN_SAMPLES} samples: shares of waiting were not computed"
         table.remark("few-samples", f"{text}; sample at a shorter interval or longer")
     if not stochastic:
-        table.notes.append(
-            "host-trap samples lie up to two instructions behind the one that waits; "
-            "--pc-sampling-method stochastic (MI300 and later) is exact and gives reasons"
-        )
+        behind = "host-trap samples lie up to two instructions behind the one that waits"
+        exact = "--pc-sampling-method stochastic (MI300 and later) is exact and gives reasons"
+        table.notes.append(f"{behind}; {exact}")
 
 
 class Places(Struct):

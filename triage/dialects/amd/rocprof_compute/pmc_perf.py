@@ -24,6 +24,7 @@ from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import passes
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
 
@@ -99,10 +100,8 @@ def read(source: Source, options: Options) -> Table:
     if source.is_folder:
         found = _workloads(source)
         if not found:
-            raise BadCapture(
-                f"{source.path}: folder without pmc_perf.csv and without passes (results_*.csv)",
-                f"profile again, or run: rocprof-compute analyze -p {source.path}",
-            )
+            hint = f"profile again, or run: rocprof-compute analyze -p {source.path}"
+            raise BadCapture(f"{source.path}: folder without pmc_perf.csv and without passes (results_*.csv)", hint)
         if len(found) != 1 and not all(_RESULTS_RE.fullmatch(f.name) for f in found):
             shown = ", ".join(str(Path(f.path).parent) for f in found[:4])
             raise BadCapture(f"{source.path}: {len(found)} captures in this folder ({shown})", "name one of them")
@@ -142,7 +141,7 @@ def collect(metrics: list[str]) -> str:
     blocks = [block for block, of in _BLOCKS.items() if areas & {*of.split()}]
     if not areas <= {*" ".join(_BLOCKS.values()).split()} or not blocks:
         blocks.insert(0, "2")
-    return f"rocprof-compute profile -n myapp -b {' '.join(blocks)} -- ./app"
+    return Command(f"rocprof-compute profile -n myapp -b {' '.join(blocks)} -- ./app", "rocprof-compute")
 
 
 # block of the profiler's report -> beginnings of the metrics that it collects; "2", speed of light, has the rest

@@ -8,9 +8,12 @@ workload. Panels of which nothing follows are refused by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
+from msgspec import Struct, field
 
 from triage.capture import shape
 from triage.capture.capture import Column, Table
@@ -19,7 +22,7 @@ from triage.capture.source import Source
 from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.amd.counters.counter_names import SM_PARTS
-from triage.dialects.amd.rocprof_compute import panels, pmc_perf
+from triage.dialects.amd.rocprof_compute import pmc_perf
 from triage.dialects.tables import wide_table
 from triage.ground import csv_rows, units
 from triage.ground.errors import BadCapture, NotTriageable
@@ -40,6 +43,41 @@ all analysed dispatches without times; the workload folder itself (see rocprof-c
 _SOL = {name: (metric, figure) for name, metric, figure in csv_rows.rows(__file__, "speed_of_light.csv")}
 
 
+class Panel(Struct, frozen=True):
+    """One panel: its title, a row that no other has, and what its rows mean.
+
+    rows: name as printed -> (canonical id, factor to its unit from what is printed). inverse: rows of hits whose metric
+    counts the misses. parts: rows whose metric is their share of another row, by its name.
+    """
+
+    title: str
+    only: str
+    rows: dict[str, tuple[str, float]] = field(default_factory=dict)
+    inverse: frozenset[str] = frozenset()
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+def _panels() -> Iterator[Panel]:
+    for (title, only), rows in groupby(csv_rows.rows(__file__, "panels.csv"), key=itemgetter(0, 1)):
+        listed = list(rows)
+        named = {row[2]: (row[3], float(row[4])) for row in listed}
+        inverse = frozenset(row[2] for row in listed if row[5])
+        yield Panel(title, only, named, inverse, {row[2]: row[6] for row in listed if row[6]})
+
+
+PERCENT = 0.01
+PANELS = tuple(_panels())
+# rows of 17.1 in GB/s: their share of the row that states the memory's peak, else the rate itself
+FABRIC = {
+    "L2-Fabric Read BW": "fabric.read_throughput",
+    "L2-Fabric Write and Atomic BW": "fabric.write_throughput",
+    "L2-Fabric Write BW": "fabric.write_throughput",
+}
+PEAK = "HBM Bandwidth"
+RATE, GIGA = "gb/s", 1e9  # bytes per second, although older versions print Gb/s
+SPREAD = "Req"  # row of 18.1 whose average and maximum tell how evenly the channels are loaded
+
+
 def names() -> dict[str, list[str]]:
     """The rows of the panel."""
     out: dict[str, list[str]] = {
@@ -49,7 +87,7 @@ def names() -> dict[str, list[str]]:
     }
     for printed, (metric, _) in _SOL.items():
         out.setdefault(metric, []).append(printed)
-    for panel in panels.PANELS:
+    for panel in PANELS:
         for name, (metric, _) in panel.rows.items():
             out.setdefault(metric, []).append(f"{name} (panel {panel.title.partition(' ')[0]})")
     # the workload folder that the panels were made from holds the rest
@@ -93,9 +131,8 @@ def read(source: Source, options: Options) -> Table:
     found = _columns(headers)
     shape.check(source, line + 1, None, headers)
     records = sorted(source.records(range(line + 1, line + 400)).items())
-    rows = [
-        (number, cells) for number, cells in records if len(cells) > found["metric"] and cells[found["metric"]].strip()
-    ]
+    at = found["metric"]
+    rows = [(number, cells) for number, cells in records if len(cells) > at and cells[at].strip()]
     if not rows:
         raise BadCapture(f"{source.path}: header without rows", "analyze the capture again")
     table = panel(source, headers, rows, options)
@@ -106,10 +143,8 @@ def read(source: Source, options: Options) -> Table:
             f"{source.path}: panel of {rows[0][1][found['metric']].strip()}: averages over all kernels, without times",
             "name the folder with pmc_perf.csv, or panel 2.1 (201.csv)",
         )
-    raise NotTriageable(
-        f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows",
-        "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv",
-    )
+    problem = f"{source.path}: panel with percent of peak, without a utilisation in its {len(rows)} rows"
+    raise NotTriageable(problem, "name panel 2.1 (System Speed-of-Light) or the folder with pmc_perf.csv")
 
 
 def panel(
@@ -161,20 +196,13 @@ def _speed_of_light(
         used.add(_plain(name))
         unit = "%" if which == "pop" or _unit(cells, found) == "%" else ""
         factor = 0.01 if unit else 1.0
-        table.columns[metric] = Column(
-            np.array([value * factor]),
-            f"{cells[found['metric']].strip()} / {headers[column]}",
-            column + 1,
-            unit,
-            factor,
-            lines=np.array([number]),
-        )
+        header = f"{cells[found['metric']].strip()} / {headers[column]}"
+        table.columns[metric] = Column.of_cell(value * factor, header, column + 1, number, unit, factor)
         if metric == "valu.active_threads":  # its percent of peak, threads of a full wave, is a metric of its own
             pop = found["pop"]
             if (share := _value(source, number, pop, cells, style)) is not None:
-                table.columns["valu.utilization"] = Column(
-                    np.array([share / 100]), headers[pop], pop + 1, "%", 0.01, lines=np.array([number])
-                )
+                of_peak = Column.of_cell(share / 100, headers[pop], pop + 1, number, "%", 0.01)
+                table.columns["valu.utilization"] = of_peak
     if not table.columns:
         return None
     table.quality += odd.remarks()
@@ -188,7 +216,7 @@ def _single(
     source: Source, found: dict[str, int], rows: Mapping[str, tuple[int, Sequence[str]]], options: Options, section: str
 ) -> Table | None:
     """A panel of one unit as one workload, None for a panel that is not among them or says nothing."""
-    known = (p for p in panels.PANELS if (p.title.startswith(f"{section} ") if section else _plain(p.only) in rows))
+    known = (p for p in PANELS if (p.title.startswith(f"{section} ") if section else _plain(p.only) in rows))
     panel = next(known, None)
     at = found.get("value", found.get("expression", -1))
     if panel is None or at < 0:
@@ -224,32 +252,27 @@ def _single(
         else:
             number, cells = rows[_plain(name)]
             header, unit = f"{cells[found['metric']].strip()} ({panel.title})", "%" if factor == 0.01 else ""
-            values, lines = np.array([value * factor]), np.array([number])
-            table.columns[metric] = Column(values, header, at + 1, unit, factor, lines=lines)
-    peak = cell(panels.PEAK, at)
-    for name, metric in panels.FABRIC.items():
+            table.columns[metric] = Column.of_cell(value * factor, header, at + 1, number, unit, factor)
+    peak = cell(PEAK, at)
+    for name, metric in FABRIC.items():
         if (value := cell(name, at)) is not None and peak and metric not in table.columns:
-            pair = {name: (name, at), panels.PEAK: (panels.PEAK, at)}
-            compute(metric, f"{name} / {panels.PEAK}", value / peak, pair)
-    moved = {
-        name: v
-        for name in panels.FABRIC
-        if (v := cell(name, at)) is not None and _unit_word(rows[_plain(name)][1], found) == panels.RATE
-    }
+            pair = {name: (name, at), PEAK: (PEAK, at)}
+            compute(metric, f"{name} / {PEAK}", value / peak, pair)
+    of_fabric = {name: v for name in FABRIC if (v := cell(name, at)) is not None}
+    moved = {name: v for name, v in of_fabric.items() if _unit_word(rows[_plain(name)][1], found) == RATE}
     if moved and not peak:
-        rate = panels.GIGA * sum(moved.values())
+        rate = GIGA * sum(moved.values())
         compute("vram.bandwidth", " + ".join(moved), rate, {name: (name, at) for name in moved})
     highest = found.get("max", -1)
-    mean, most = cell(panels.SPREAD, at), cell(panels.SPREAD, highest)
+    mean, most = cell(SPREAD, at), cell(SPREAD, highest)
     if panel.title.startswith("18.1") and mean is not None and most:
         columns = {"average": at, "maximum": highest}
-        pair = {f"{panels.SPREAD} ({which})": (panels.SPREAD, column) for which, column in columns.items()}
+        pair = {f"{SPREAD} ({which})": (SPREAD, column) for which, column in columns.items()}
         compute("l2.channel_imbalance", "1 - average / maximum over the channels", 1 - mean / most, pair)
     if not table.columns:
         return None
-    table.notes.append(
-        f"panel {panel.title}: averages over all analysed dispatches; the workload folder holds every dispatch"
-    )
+    averages = "averages over all analysed dispatches; the workload folder holds every dispatch"
+    table.notes.append(f"panel {panel.title}: {averages}")
     return table
 
 
@@ -298,7 +321,7 @@ def _unit(cells: Sequence[str], found: dict[str, int]) -> str:
 
 def _is_counted(cells: Sequence[str], found: dict[str, int], factor: float) -> bool:
     """True for a row of shares that an older version printed as a count."""
-    return factor == panels.PERCENT and _unit(cells, found) == COUNTED
+    return factor == PERCENT and _unit(cells, found) == COUNTED
 
 
 def _sums(table: Table) -> None:
@@ -306,9 +329,8 @@ def _sums(table: Table) -> None:
     parts = [p for p in SM_PARTS if p in table.columns]
     if "valu.busy" in parts:  # without the vector ALU the maximum would be a guess
         values = np.fmax.reduce([table.columns[p].values for p in parts])
-        table.columns["sm.throughput"] = Column(
-            values, "busiest sub-unit", formula=f"max({', '.join(parts)})", inputs=tuple(parts)
-        )
+        formula = f"max({', '.join(parts)})"
+        table.columns["sm.throughput"] = Column(values, "busiest sub-unit", formula=formula, inputs=tuple(parts))
     pair = ("fabric.read_throughput", "fabric.write_throughput")
     if all(p in table.columns for p in pair):
         total = table.columns[pair[0]].values + table.columns[pair[1]].values

@@ -92,10 +92,8 @@ def read(source: Source, options: Options) -> Table:
                 table.raw |= part.raw
                 table.quality += part.quality
     if not table.columns:
-        raise NotTriageable(
-            f"{source.path}: {len(drawn)} panels, of which none states a utilisation or a time",
-            "print all panels: rocprof-compute analyze -p FOLDER -k 0, or name the workload folder",
-        )
+        hint = "print all panels: rocprof-compute analyze -p FOLDER -k 0, or name the workload folder"
+        raise NotTriageable(f"{source.path}: {len(drawn)} panels, of which none states a utilisation or a time", hint)
     if kernels and len(kernels.rows) > 1:
         table.notes.append(f"the panels sum up {len(kernels.rows)} kernels: print them for one of them with -k")
     table.notes.append("read from console text: averages over the analysed dispatches; the workload folder holds each")
@@ -137,8 +135,7 @@ def _times(source: Source, panel: _Panel, table: Table) -> None:
             continue
         factor = units.factor(unit, "ns") if unit else 1.0
         total = sum(v for v in values if v is not None) * factor
-        lines = np.array([panel.rows[0][0]])
-        table.columns[metric] = Column(np.array([total]), panel.headers[i], i + 2, unit, factor, lines=lines)
+        table.columns[metric] = Column.of_cell(total, panel.headers[i], i + 2, panel.rows[0][0], unit, factor)
     shares = wide_table.find(panel.headers, "Pct")
     values = [cell_number(source, line, shares, cells) for line, cells in panel.rows] if shares >= 0 else []
     if values and None not in values:
@@ -151,20 +148,15 @@ def _launch(source: Source, panel: _Panel, table: Table) -> None:
         name, average = panel.headers.index("Metric"), panel.headers.index("Avg")
     except ValueError:
         return
-    cells = {
-        row[name].lower(): (line, v)
-        for line, row in panel.rows
-        if (v := cell_number(source, line, average, row)) is not None
-    }
+    numbers = ((line, row[name].lower(), cell_number(source, line, average, row)) for line, row in panel.rows)
+    cells = {label: (line, v) for line, label, v in numbers if v is not None}
     for row, metric in _SHAPE.items():
         if row in cells:
             line, value = cells[row]
-            table.columns[metric] = Column(np.array([value]), f"{row} (7.1)", average + 2, lines=np.array([line]))
+            table.columns[metric] = Column.of_cell(value, f"{row} (7.1)", average + 2, line)
     if "grid size" in cells and cells.get("workgroup size", (0, 0.0))[1]:
         (at, items), (beside, group) = cells["grid size"], cells["workgroup size"]
         for label, line, value in (("Grid Size", at, items), ("Workgroup Size", beside, group)):
-            table.raw[label] = Column(np.array([value]), label, average + 2, lines=np.array([line]))
-        formula = "Grid Size / Workgroup Size"
-        table.columns["launch.grid_size"] = Column.computed(
-            np.array([np.ceil(items / group)]), formula, ("Grid Size", "Workgroup Size")
-        )
+            table.raw[label] = Column.of_cell(value, label, average + 2, line)
+        groups, inputs = np.array([np.ceil(items / group)]), ("Grid Size", "Workgroup Size")
+        table.columns["launch.grid_size"] = Column.computed(groups, " / ".join(inputs), inputs)

@@ -32,7 +32,16 @@ _FAR = 1 << 61
 # the runtime's calls; HSA's lie below them and are taken where the others are missing
 _CALLS = ("_hip_api_trace", "_hip_runtime_trace", "_hip_runtime_api_trace", "_hsa_api_trace")
 _TIMES = ("Start_Timestamp", "End_Timestamp")
-_WAYS = {"HOST_TO_DEVICE": TO_DEVICE, "DEVICE_TO_HOST": FROM_DEVICE, "DEVICE_TO_DEVICE": ON_DEVICE}
+WAYS = {"HOST_TO_DEVICE": TO_DEVICE, "DEVICE_TO_HOST": FROM_DEVICE, "DEVICE_TO_DEVICE": ON_DEVICE}
+# names in rocprofv3's records, which its JSON and its database share: metric -> key of a dispatch, or of its kernel's symbol;
+# size as formulas call it -> key of an agent
+SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
+SYMBOL = {
+    "launch.registers": "arch_vgpr_count",
+    "launch.accum_registers": "accum_vgpr_count",
+    "launch.scalar_registers": "sgpr_count",
+}
+AGENT_SIZES = {"cu_per_gpu": "cu_count", "num_xcd": "num_xcc", "max_sclk": "max_engine_clk_fcompute", "max_waves_per_cu": "max_waves_per_cu"}  # fmt: skip
 
 
 def whole(texts: Names) -> Indices | None:
@@ -145,7 +154,7 @@ def copies_of(found: pd.DataFrame) -> pd.DataFrame | None:
     if start is None or end is None or (end < start).any():
         return None
     direction = found["Direction"].str.replace("MEMORY_COPY_", "", regex=False)
-    way = direction.map(_WAYS).fillna(OTHER_WAY).astype(np.int64)
+    way = direction.map(WAYS).fillna(OTHER_WAY).astype(np.int64)
     # the device: the source of copies from it, the destination of copies to it
     agent = found["Destination_Agent_Id"].where(way != FROM_DEVICE, found["Source_Agent_Id"])
     named = "[copy " + direction.str.lower().str.replace("_", " ") + "]"

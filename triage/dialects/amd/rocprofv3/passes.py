@@ -81,10 +81,8 @@ def _alike(source: Source, runs: list[tuple[Source, Table, Export]]) -> list[tup
     shown = ", ".join(file.path for file, *_ in runs[:3])
     if numbers != {0}:
         if {_number(file)[0] for file, *_ in best} != numbers:
-            raise BadCapture(
-                f"{source.path}: passes dispatched other kernels ({shown})",
-                "name one of the files alone; passes are joined only if all runs launch the same kernels",
-            )
+            hint = "name one of the files alone; passes are joined only if all runs launch the same kernels"
+            raise BadCapture(f"{source.path}: passes dispatched other kernels ({shown})", hint)
     elif len(best) == 1:
         raise BadCapture(
             f"{source.path}: {len(runs)} runs or passes in this folder ({shown})", "name one of these files"

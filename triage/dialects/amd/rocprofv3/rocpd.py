@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from triage.capture.arrays import Indices
@@ -11,12 +14,20 @@ from triage.capture.trace_nouns import KERNEL, Trace
 from triage.dialects import Match, Options
 from triage.dialects.amd import rocm
 from triage.dialects.amd.counters import counter_names
-from triage.dialects.amd.rocprofv3 import rocpd_counters, rocprofv3_counters
-from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, SEGMENTS, SYMBOL, Run, runs
+from triage.dialects.amd.rocm_export import Export
+from triage.dialects.amd.rocprofv3 import rocprofv3_counters
+from triage.dialects.amd.rocprofv3.kernel_trace import AGENT_SIZES, SEGMENTS, SYMBOL
+from triage.dialects.amd.rocprofv3.rocpd_tables import AXES, COPIES, DISPATCH, Run, runs
 from triage.dialects.tables import same_run
 from triage.dialects.tables.database import Database, finder, is_database
 from triage.ground.errors import BadCapture, CaptureError, NotTriageable
 
+if TYPE_CHECKING:
+    from triage.capture.arrays import Floats
+    from triage.capture.capture import Table
+    from triage.dialects.amd.rocprofv3.rocpd_tables import Run
+
+EVENTS, NAMES = "rocpd_pmc_event", "rocpd_info_pmc"
 NAME = "rocpd"
 SIGN = b"SQLite format 3"
 TELLS = {"work": "compute", "vendor": "amd", "api": "hip"}
@@ -61,15 +72,11 @@ def read(source: Source, options: Options) -> Table:
     database = Database(source)
     endings = runs(database)
     if not endings and _ROCPROF1 & set(database.tables):
-        raise NotTriageable(
-            f"{source.path}: results.db of rocprof 1, not read",
-            same_run.advice(source, "give the results.csv of the run, or record with rocprofv3"),
-        )
+        hint = same_run.advice(source, "give the results.csv of the run, or record with rocprofv3")
+        raise NotTriageable(f"{source.path}: results.db of rocprof 1, not read", hint)
     if not endings:
-        raise BadCapture(
-            f"{source.path}: table of dispatches missing",
-            "record again with rocprofv3 --kernel-trace --output-format rocpd",
-        )
+        hint = "record again with rocprofv3 --kernel-trace --output-format rocpd"
+        raise BadCapture(f"{source.path}: table of dispatches missing", hint)
     kinds = (DISPATCH, COPIES)
     found = [e for e in endings if any(database.count(database.table(kind + e)) for kind in kinds)]
     if len(found) > 1:
@@ -94,7 +101,7 @@ def read(source: Source, options: Options) -> Table:
     known = [run.agents[a] for a in run.kernels["agent_id"].unique().tolist() if a in run.agents]
     if known:
         table.device, table.arch = known[0][2], known[0][3].split(":")[0]
-    if (export := rocpd_counters.enter(table, run)) is None:
+    if (export := _counted(table, run)) is None:
         table.notes.append("rocpd: times, launch shapes and host calls without counters")
     else:
         rocm.finish(table, export, options, names())
@@ -114,9 +121,8 @@ def _columns(table: Table, run: Run, start: Indices, end: Indices) -> None:
     # with a table of timestamps the rows hold none: nothing to quote, so the figures stand as read
     for header, values in (("start", start), ("end", end)):
         table.raw[header] = Column(values.astype(np.float64), header, 0, "ns", formula=f"{header} of the row")
-    table.columns["gpu.time"] = Column(
-        (end - start).astype(np.float64), "", unit="ns", formula="end - start", inputs=("end", "start")
-    )
+    took = (end - start).astype(np.float64)
+    table.columns["gpu.time"] = Column(took, "", unit="ns", formula="end - start", inputs=("end", "start"))
     table.raw.update({a: Column(shapes[a], a, at[a]) for a in AXES if a in shapes})
     groups, items = (
         [shapes[f"{what}_size_{a}"] for a in "xyz" if f"{what}_size_{a}" in shapes] for what in ("workgroup", "grid")
@@ -125,16 +131,53 @@ def _columns(table: Table, run: Run, start: Indices, end: Indices) -> None:
         if len(parts) == 3:
             table.columns[metric] = Column(np.prod(parts, axis=0), "", formula=" * ".join(inputs), inputs=inputs)
     if len(groups) == len(items) == 3:
-        with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
-            counts = np.prod(
-                [np.ceil(i / np.where(g > 0, g, np.nan)) for i, g in zip(items, groups, strict=True)], axis=0
-            )
-        table.columns["launch.grid_size"] = Column(
-            counts, "", formula="groups per axis, rounded up, multiplied", inputs=AXES
-        )
+        text = "groups per axis, rounded up, multiplied"
+        table.columns["launch.grid_size"] = Column(rocm.groups(items, groups), "", formula=text, inputs=AXES)
     for metric, column in SEGMENTS.items():
         if metric in shapes:
             table.columns[metric] = Column(shapes[metric], column, at[column], "byte")
     for metric, column in SYMBOL.items():
         if metric in shapes:
             table.columns[metric] = Column(shapes[metric], "", formula=f"{column} of the kernel's symbol")
+
+
+def _of_dispatches(run: Run) -> dict[str, Floats]:
+    """Counter -> its values, one for each of the run's dispatches; NaN where it was not counted.
+
+    Instances (dies, channels) have a row each and are summed, as the view `counters_collection` of ROCm does it. Views are not
+    run: the tables below them have kept their columns since ROCm 6.4.
+    """
+    import pandas as pd
+
+    names = {int(i): name for i, name in run.db.texts(run.table(NAMES), ["id", "name"]) if i.isdigit()}
+    if not names or "event_id" not in run.kernels:
+        return {}
+    keys, values = run.db.measured(run.table(EVENTS), ("event_id", "pmc_id"), "value")
+    found = pd.DataFrame({**keys, "value": values})
+    found["name"] = found["pmc_id"].map(names)
+    summed = found.dropna(subset=["name", "value"]).groupby(["name", "event_id"])["value"].sum()
+    events = run.kernels["event_id"]
+    return {str(name): events.map(summed[name]).to_numpy(dtype=np.float64) for name in summed.index.unique(level=0)}
+
+
+def _counted(table: Table, run: Run) -> Export | None:
+    """The counters of a table's rows, dispatches before copies, as an export for formulas; None where none was collected."""
+    found = _of_dispatches(run)
+    if not found:
+        return None
+    export = Export(table.files[0], arch=table.arch)
+    wanted = rocm.wanted(found)
+    blank = np.full(len(run.copies), np.nan)
+    for name, values in found.items():
+        if name in wanted:
+            text = f"{name} of the dispatch, all instances"
+            export.counters[name] = Column(np.concatenate([values, blank]), name, formula=text)
+    table.unmapped += sorted(set(found) - wanted)
+    agent = next((a for a in run.kernels["agent_id"].unique().tolist() if a in run.agents), None)
+    rows = run.db.texts(run.table("rocpd_info_agent"), ["id", "extdata"])
+    described = next((text for number, text in rows if number == str(agent)), "")
+    for size, key in AGENT_SIZES.items():
+        if (m := re.search(rf'"{key}":(\d+)', described)) and int(m[1]) > 0:
+            text = f"{key} of the agent"
+            export.specs[size] = Column(np.full(len(table), float(m[1])), text, formula=text)
+    return export

@@ -15,7 +15,8 @@ import numpy as np
 from triage.capture.arrays import Floats, Indices, Names
 from triage.capture.timeline.call_classes import class_of
 from triage.capture.timeline.nesting import Nest
-from triage.capture.trace_nouns import COPY, FROM_DEVICE, KERNEL, ON_DEVICE, OTHER_WAY, TO_DEVICE, Calls, Operations
+from triage.capture.trace_nouns import COPY, FROM_DEVICE, KERNEL, OTHER_WAY, Calls, Operations
+from triage.dialects.amd.rocprofv3.kernel_trace import SEGMENTS, SYMBOL, WAYS
 from triage.dialects.tables.database import MISSING, Database, floats, sane
 from triage.ground.errors import BadCapture
 
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
 
 DISPATCH, COPIES = "rocpd_kernel_dispatch", "rocpd_memory_copy"
 AXES = tuple(f"{what}_size_{a}" for what in ("workgroup", "grid") for a in "xyz")
-# metric -> column of the kernel's symbol, and of the dispatch
-SYMBOL = {
-    "launch.registers": "arch_vgpr_count",
-    "launch.accum_registers": "accum_vgpr_count",
-    "launch.scalar_registers": "sgpr_count",
-}
-SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
-_WAYS = {"HOST_TO_DEVICE": TO_DEVICE, "DEVICE_TO_HOST": FROM_DEVICE, "DEVICE_TO_DEVICE": ON_DEVICE}
 _CALLS = ("HIP", "HSA")  # beginnings of the categories of calls
 
 
@@ -55,17 +48,13 @@ class Run:
         self._keys = pd.Series(np.where(key == MISSING, 0, key), index=events["id"])
         self._categories = pd.Series(events.get("category_id", events["id"] * 0).to_numpy(), index=events["id"])
         self._stamps = self.rows("rocpd_timestamp", ("id", "value")).set_index("id").get("value")
-        self._tracks = self.rows("rocpd_track", ("id", "pid", "tid", "agent_id", "queue_id", "stream_id")).set_index(
-            "id"
-        )
+        tracks = self.rows("rocpd_track", ("id", "pid", "tid", "agent_id", "queue_id", "stream_id"))
+        self._tracks = tracks.set_index("id")
         self.kernels = self.timed(DISPATCH, ("kernel_id", *AXES, *SEGMENTS.values()))
         self.copies = self.timed(COPIES, ("name_id", "size", "dst_agent_id", "src_agent_id"))
-        agents = db_texts(
-            self, "rocpd_info_agent", ("id", "type", "type_index", "absolute_index", "product_name", "name")
-        )
-        self.agents = {
-            int(i): (kind, number or place, product, arch) for i, kind, number, place, product, arch in agents
-        }
+        columns = ("id", "type", "type_index", "absolute_index", "product_name", "name")
+        agents = db_texts(self, "rocpd_info_agent", columns)
+        self.agents = {int(i): (kind, nth or place, product, arch) for i, kind, nth, place, product, arch in agents}
         self.symbols = self.rows("rocpd_info_kernel_symbol", ("id", *SYMBOL.values())).set_index("id")
         self.kernel_names = {
             int(i): shown or name or "(kernel without a name)"
@@ -160,7 +149,7 @@ class Run:
 
         kernels, copies = self.kernels, self.copies
         direction = self.strings(copies["name_id"]).str.replace("MEMORY_COPY_", "", regex=False)
-        way = direction.map(_WAYS).fillna(OTHER_WAY).to_numpy(dtype=np.int8)
+        way = direction.map(WAYS).fillna(OTHER_WAY).to_numpy(dtype=np.int8)
         # the device: the source of copies from it, the destination of copies to it
         side = (
             np.where(way == FROM_DEVICE, copies["src_agent_id"], copies["dst_agent_id"]) if len(copies) else np.zeros(0)

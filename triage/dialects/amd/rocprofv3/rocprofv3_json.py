@@ -21,6 +21,7 @@ from triage.dialects.amd.pc_sampling import sample_records, samples
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, rocprofv3_counters
+from triage.dialects.amd.rocprofv3.kernel_trace import AGENT_SIZES, SEGMENTS, SYMBOL
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
@@ -37,14 +38,6 @@ it holds host calls and copies as well, which tell why the GPU idles.
 MAX_BYTES = 1 << 30
 _HEAD_RE = re.compile(r'\{\s*"rocprofiler-sdk-tool"')
 GPU = 2  # rocprofiler-sdk: ROCPROFILER_AGENT_TYPE_GPU
-_SIZES = {"cu_per_gpu": "cu_count", "num_xcd": "num_xcc", "max_sclk": "max_engine_clk_fcompute", "max_waves_per_cu": "max_waves_per_cu"}  # fmt: skip
-# metric -> where a record holds it: of the dispatch, else of its kernel's symbol
-_SEGMENTS = {"launch.shared": "group_segment_size", "launch.scratch": "private_segment_size"}
-_SYMBOL = {
-    "launch.registers": "arch_vgpr_count",
-    "launch.accum_registers": "accum_vgpr_count",
-    "launch.scalar_registers": "sgpr_count",
-}
 collect = rocprofv3_counters.collect
 Record = dict[str, Any]
 
@@ -63,9 +56,8 @@ def read(source: Source, options: Options) -> Table:
     """The dispatches of the process with most of them; raises NotTriageable where none ran, BadCapture for damaged JSON."""
     try:
         with source.open() as file:
-            found = orjson.loads(bounded(file, source.path, MAX_BYTES).removeprefix(codecs.BOM_UTF8))[
-                "rocprofiler-sdk-tool"
-            ]
+            data = bounded(file, source.path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+            found = orjson.loads(data)["rocprofiler-sdk-tool"]
         processes = found if isinstance(found, list) else [found]
         run = max(processes, key=lambda p: (len(_records(p)), len(sample_records.records(p))))
         return _table(source, run, len(processes), options)
@@ -77,10 +69,8 @@ def read(source: Source, options: Options) -> Table:
 
 def _records(run: Record) -> list[Record]:
     """Dispatches: with counters where they were collected, which a trace beside them repeats."""
-    counted = [
-        {**r.get("dispatch_data", {}), "counted": r}
-        for r in run.get("callback_records", {}).get("counter_collection", [])
-    ]
+    collected = run.get("callback_records", {}).get("counter_collection", [])
+    counted = [{**r.get("dispatch_data", {}), "counted": r} for r in collected]
     return counted or list(run["buffer_records"]["kernel_dispatch"])
 
 
@@ -99,9 +89,8 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
     infos = [r["dispatch_info"] for r in records]
     symbols = {s["kernel_id"]: s for s in run["kernel_symbols"]}
     of = [symbols.get(i["kernel_id"], {}) for i in infos]
-    shown = rocm.names(
-        np.array([str(s.get("formatted_kernel_name") or s.get("kernel_name") or "") for s in of], dtype=object)
-    )
+    stated = [str(s.get("formatted_kernel_name") or s.get("kernel_name") or "") for s in of]
+    shown = rocm.names(np.array(stated, dtype=object))
     table = Table(NAME, [source], shown, {}, lines=np.arange(1, len(records) + 1))
     export = Export(source)
     start, end = (np.array([str(int(r[f"{t}_timestamp"])) for r in records], dtype=object) for t in ("start", "end"))
@@ -110,12 +99,10 @@ def _table(source: Source, run: Record, processes: int, options: Options) -> Tab
     groups, items = (np.array([[i[what][a] for a in "xyz"] for i in infos], dtype=np.float64) for what in ("workgroup_size", "grid_size"))  # fmt: skip
     _computed(table, "launch.block_size", groups.prod(axis=1), "workgroup_size, x * y * z")
     _computed(table, "launch.threads", items.prod(axis=1), "grid_size, x * y * z")
-    with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
-        counts = np.ceil(items / np.where(groups > 0, groups, np.nan)).prod(axis=1)
-    _computed(table, "launch.grid_size", counts, "groups per axis, rounded up, multiplied")
-    for metric, key in _SEGMENTS.items():
+    _computed(table, "launch.grid_size", rocm.groups(items.T, groups.T), "groups per axis, rounded up, multiplied")
+    for metric, key in SEGMENTS.items():
         _computed(table, metric, np.array([float(i.get(key, np.nan)) for i in infos]), f"{key} of the dispatch", "byte")
-    for metric, key in _SYMBOL.items():
+    for metric, key in SYMBOL.items():
         _computed(table, metric, np.array([float(s.get(key, np.nan)) for s in of]), f"{key} of the kernel's symbol")
     _counters(table, export, run, records)
     _agent(table, export, run, infos[0]["agent_id"]["handle"])
@@ -212,6 +199,6 @@ def _agent(table: Table, export: Export, run: Record, handle: int) -> None:
     agent: Record = next((a for a in run.get("agents", []) if a["id"]["handle"] == handle), {})
     export.arch = str(agent.get("name", "")).split(":")[0]
     table.device = str(agent.get("product_name", ""))
-    for size, key in _SIZES.items():
+    for size, key in AGENT_SIZES.items():
         if float(agent.get(key) or 0) > 0:
             export.specs[size] = Column(np.full(len(table), float(agent[key])), key, formula=f"{key} of the agent")

@@ -100,14 +100,10 @@ def _shape(table: Table, axes: dict[str, Column]) -> None:
         formula = " * ".join(p.header for p in parts)
         values = np.prod([p.values for p in parts], axis=0)
         table.columns[metric] = Column.computed(values, formula, tuple(p.header for p in parts))
-    pairs = [
-        (axes[f"Grid_Size_{a}"], axes[f"Workgroup_Size_{a}"])
-        for a in _AXES
-        if {f"Grid_Size_{a}", f"Workgroup_Size_{a}"} <= set(axes)
-    ]
+    both = [(f"Grid_Size_{a}", f"Workgroup_Size_{a}") for a in _AXES]
+    pairs = [(axes[grid], axes[group]) for grid, group in both if grid in axes and group in axes]
     if pairs:
-        with np.errstate(all="ignore"):  # a last group may be partly filled, on each axis by itself
-            values = np.prod([np.ceil(g.values / np.where(w.values > 0, w.values, np.nan)) for g, w in pairs], axis=0)
+        values = rocm.groups([g.values for g, _ in pairs], [w.values for _, w in pairs])
         formula = " * ".join(f"ceil({g.header} / {w.header})" for g, w in pairs)
         table.columns["launch.grid_size"] = Column.computed(values, formula, tuple(axes))
     table.raw.update({c.header: c for c in axes.values()})

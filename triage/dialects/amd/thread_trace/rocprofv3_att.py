@@ -65,9 +65,8 @@ def read(source: Source, options: Options) -> Table:
         raise BadCapture(
             f"{source.path}: no instruction was executed", "trace a kernel that runs on the traced compute unit"
         )
-    table = Table(
-        NAME, [source], np.array([k.name for k in kernels], dtype=object), {}, lines=np.array([k.line for k in kernels])
-    )
+    names, lines = np.array([k.name for k in kernels], dtype=object), np.array([k.line for k in kernels])
+    table = Table(NAME, [source], names, {}, lines=lines)
     table.kinds = np.full(len(kernels), "compute", dtype=object)
     whole = np.array([sum(r.latency + r.idle for r in k.rows) for k in kernels])
     for metric, (formula, weight) in _METRICS.items():
@@ -92,9 +91,8 @@ def _listings(source: Source) -> tuple[list[Listing], list[Quality]]:
     wide = wide_table.read(source, line, headers, numeric, texts, empty="trace a kernel that runs")
     numbers = {role: wide.numbers[c] for role, c in at.items() if role != "text"}
     every = np.array(list(numbers.values()))
-    good = (np.isfinite(every) & (every >= 0) & (every <= MAX_CYCLES)).all(axis=0) & (
-        numbers["stall"] <= numbers["latency"]
-    )
+    possible = (np.isfinite(every) & (every >= 0) & (every <= MAX_CYCLES)).all(axis=0)
+    good = possible & (numbers["stall"] <= numbers["latency"])
     out: list[Listing] = []
     for i, cell in enumerate(wide.texts[at["text"]].tolist()):
         text = str(cell).strip()

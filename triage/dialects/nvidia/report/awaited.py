@@ -179,7 +179,8 @@ class Awaited(Struct):
     def _producer(self, wait: _Wait, part: _Part, total: float) -> Producer:
         pc = wait.pc
         code = self.where.instruction(pc)
-        spot = self.where.spot(pc) or Spot("", pc, None)
+        spot = self.where.spot(pc) or Spot("", pc)
+        file, line = spot.line
         word = code[0].word(code[1]) if code else None
         kind, mnemonic = (word.name.kind, word.name.mnemonic) if word else ("", "")
         number, type_ = self._argument(code, kind)
@@ -193,8 +194,8 @@ class Awaited(Struct):
             function=spot.function,
             offset=spot.offset,
             pc=pc,
-            file=spot.place.file if spot.place else "",
-            line=spot.place.line if spot.place else 0,
+            file=file,
+            line=line,
             candidates=part.candidates,
             argument=number,
             type=type_,
@@ -240,15 +241,8 @@ class Awaited(Struct):
         top = most[int(np.argmax(samples[most]))]
         if (part := float(samples[most].sum())) < _MIN_SHARE * total:
             return None
-        spot = spots[top] or Spot("", int(pcs[top]), None)
-        late = Late(
-            share=part / total,
-            function=spot.function,
-            offset=spot.offset,
-            pc=int(pcs[top]),
-            file=spot.place.file if spot.place else "",
-            line=spot.place.line if spot.place else 0,
-        )
+        spot = spots[top] or Spot("", int(pcs[top]))
+        late = Late(part / total, spot.function, spot.offset, int(pcs[top]), *spot.line)
         return self._with_reason(late, pcs[most], part)
 
     def _with_reason(self, late: Late, pcs: Indices, samples: float) -> Late:

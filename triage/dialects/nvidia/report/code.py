@@ -36,7 +36,12 @@ class Spot(NamedTuple):
 
     function: str
     offset: int
-    place: SourceLine | None
+    place: SourceLine | None = None
+
+    @property
+    def line(self) -> tuple[str, int]:
+        """File and line; ("", 0) where they are unknown."""
+        return (self.place.file, self.place.line) if self.place else ("", 0)
 
 
 class Code:

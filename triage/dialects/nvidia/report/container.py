@@ -65,10 +65,8 @@ def load(source: Source) -> Contents:
         raise damaged(source, e) from e
     if not len(found):
         what = f"cut at byte {found.cut:,}, before its first launch" if found.cut >= 0 else "no launches"
-        raise NotTriageable(
-            f"{source.path}: {what} (no kernel was profiled, or a report of another tool)",
-            "copy it again, or check that kernels ran and profile again: ncu --set full -o report ./your-app",
-        )
+        hint = "copy it again, or check that kernels ran and profile again: ncu --set full -o report ./your-app"
+        raise NotTriageable(f"{source.path}: {what} (no kernel was profiled, or a report of another tool)", hint)
     return found
 
 

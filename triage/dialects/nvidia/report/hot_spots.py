@@ -154,7 +154,7 @@ def _located(row: int, found: Instances, where: Map, awaited: Awaited, aspect: _
     name, pcs, values, total = waiting(found) if aspect is _WAITING else _weights(found, awaited, aspect)
     if not total > 0:
         return []
-    spots = [where.spot(pc) or Spot("", pc, None) for pc in pcs.tolist()]
+    spots = [where.spot(pc) or Spot("", pc) for pc in pcs.tolist()]
     groups: dict[SourceLine | tuple[str, int], list[int]] = {}
     for i, spot in enumerate(spots):
         groups.setdefault(spot.place or (spot.function, spot.offset), []).append(i)
@@ -166,7 +166,7 @@ def _located(row: int, found: Instances, where: Map, awaited: Awaited, aspect: _
             break
         members = np.array(groups[key])
         top = int(members[np.argmax(values[members])])
-        place = spots[top].place
+        place, (file, line) = spots[top].place, spots[top].line
         reason, part = _main_reason(found, pcs[members])
         waits_for, unknown = awaited.of(pcs[members])
         out.append(
@@ -179,8 +179,8 @@ def _located(row: int, found: Instances, where: Map, awaited: Awaited, aspect: _
                 offset=spots[top].offset,
                 pc=int(pcs[top]),
                 instructions=len(members),
-                file=place.file if place else "",
-                line=place.line if place else 0,
+                file=file,
+                line=line,
                 source=where.text(place) if place else "",
                 access=_access(found, pcs[members]),
                 reason=reason,
@@ -208,9 +208,8 @@ def _main_reason(found: Instances, pcs: Indices) -> tuple[str, float]:
 def _access(found: Instances, pcs: Indices) -> str:
     """`global load` where the addresses access one kind of memory in one way."""
     spaces = {_SPACES.get(int(v), "") for v in at(pcs, *found.values("memory_type")) if v}
-    kinds = {
-        {_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in at(pcs, *found.values("memory_access_type")) if v
-    }
+    types = at(pcs, *found.values("memory_access_type"))
+    kinds = {{_LOAD: "load", _STORE: "store"}.get(int(v), "") for v in types if v}
     if len(spaces) != 1 or "" in spaces:
         return ""
     return f"{spaces.pop()} {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else f"{spaces.pop()} access"

@@ -66,9 +66,8 @@ class Instances:
     def total(self, name: str) -> float:
         """The value of a metric over the launch, 0 where it has none."""
         at, stop = self._spans.get(name, (0, 0))
-        spans = [
-            (v, s) for n, k, v, s in itertools.islice(fields(self._contents.data, at, stop), 2) if n == 2 and k == BYTES
-        ]
+        first = itertools.islice(fields(self._contents.data, at, stop), 2)
+        spans = [(v, s) for n, k, v, s in first if n == 2 and k == BYTES]
         both = np.array(spans, dtype=np.int64).reshape(-1, 2)
         parts = gather(self._contents.data, both[:, 0], both[:, 1], (2, 3, 4, 5))
         return float(np.nan_to_num(np.concatenate([p.floats() for p in parts.values()])).sum())

@@ -13,9 +13,8 @@ from msgspec import Struct, field
 from triage.dialects.nvidia.report.elf import Elf
 
 _MAX_ROWS = 1 << 21  # rows of a whole table
-_MAX_PATH_CHARS = (
-    1 << 24
-)  # characters of the paths of a unit: each file names its folder by number, so many short ones may share a long one
+# characters of the paths of a unit: each file names its folder by number, so many short ones may share a long one
+_MAX_PATH_CHARS = 1 << 24
 
 
 class SourceLine(NamedTuple):

@@ -26,14 +26,10 @@ def unit(name: str) -> str:
     found = next(text for pattern, text in _RULES if pattern.search(name))
     if found not in ("rate", "per cycle", "stem"):
         return found
-    counted = _COUNTED.search(name)
-    base = _stem(counted[0] if counted else name)
+    counted = _COUNTED.findall(name)[0]
+    base = next((text for pattern, text in _STEMS if pattern.search(counted)), "")
     if found == "rate":
         return "hz" if base == "cycle" else f"{base}/s" if base else ""
     if found == "per cycle":
         return base if base == "warp" else f"{base}/cycle" if base not in ("", "cycle") else ""
     return base
-
-
-def _stem(name: str) -> str:
-    return next((text for pattern, text in _STEMS if pattern.search(name)), "")

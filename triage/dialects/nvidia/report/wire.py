@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from triage.capture.arrays import Floats, Indices
@@ -181,13 +182,8 @@ def _one_by_one(
 
 
 def _few(rest: list[tuple[int, int, int, int]]) -> FieldValues:
-    which, kind, value, stop = zip(*rest, strict=True)
-    return FieldValues(
-        np.array(which, dtype=np.int64),
-        np.array(kind, dtype=np.int64),
-        np.array(value, dtype=np.uint64),
-        np.array(stop, dtype=np.int64),
-    )
+    which, kind, stop = (np.array([found[i] for found in rest], dtype=np.int64) for i in (0, 1, 3))
+    return FieldValues(which, kind, np.array([found[2] for found in rest], dtype=np.uint64), stop)
 
 
 def _joined(parts: list[FieldValues]) -> FieldValues:
@@ -195,12 +191,8 @@ def _joined(parts: list[FieldValues]) -> FieldValues:
     if len(parts) == 1:
         return parts[0]
     none = np.zeros(0, dtype=np.int64)
-    return FieldValues(
-        np.concatenate([none, *(p.which for p in parts)]),
-        np.concatenate([none, *(p.kind for p in parts)]),
-        np.concatenate([none.astype(np.uint64), *(p.value for p in parts)]),
-        np.concatenate([none, *(p.stop for p in parts)]),
-    )
+    nothing = FieldValues(none, none, none.astype(np.uint64), none)
+    return FieldValues(*map(np.concatenate, zip(*map(astuple, (nothing, *parts)), strict=True)))
 
 
 def _step(octets: Octets, at: Indices, end: Indices) -> tuple[Indices, Indices, Words, Indices]:

@@ -28,9 +28,8 @@ _MEMORY = range(0x180, 0x1B0)  # loads, stores and atomics: operand 24-31 is an 
 _SIZES = (1, 1, 1, 1, 1, 2, 4, 4)  # registers of a memory access by bits 73-75: 8 to 32 bits, 64, 128
 _PAIRS = frozenset({0x025, 0x028, 0x029, 0x02B})  # IMAD.WIDE and double-precision results: two registers
 SHUFFLE = 0x189
-_NOT_UNIFORM = frozenset(
-    {0x182, SHUFFLE}
-)  # LDC and SHFL: what is bit 91 of other accesses, a uniform register in the address
+# LDC and SHFL: what is bit 91 of other accesses, a uniform register in the address
+_NOT_UNIFORM = frozenset({0x182, SHUFFLE})
 _PACKED = 86  # NVIDIA, Nsight Compute Profiling Guide, pipelines: from GA10x on half precision runs on the FMA pipe
 _SIZED = frozenset({*range(0x180, 0x185), 0x1A3, 0x1A8, 0x1A9, 0x18A, 0x18B, 0x18C, 0x18D, 0x1AC})
 _WIDE_MEMORY_ADDRESS = frozenset({0x180, 0x181, 0x185, 0x186, 0x18A, 0x18B, 0x18E, 0x1A3, 0x1A6, 0x1A8, 0x1A9, 0x1AE})
@@ -56,9 +55,8 @@ def _table() -> dict[int, list[tuple[int, int, Name]]]:
     text = (Path(__file__).parent / "opcodes.csv").read_text("utf-8")
     for row in csv.DictReader(text.splitlines()):
         since, until = int(row["since"] or OLDEST), int(row["until"] or NEWEST)
-        out.setdefault(int(row["opcode"], 16), []).append(
-            (since, until, Name(row["mnemonic"], row["result"], row["kind"], row["reads"], row["pipe"]))
-        )
+        named = Name(row["mnemonic"], row["result"], row["kind"], row["reads"], row["pipe"])
+        out.setdefault(int(row["opcode"], 16), []).append((since, until, named))
     return out
 
 
@@ -192,16 +190,14 @@ class Word(NamedTuple):
     @property
     def read_uniform(self) -> frozenset[int]:
         """Uniform registers that its operands name, both of a pair."""
+        at = [32] if self.form in (6, 7) else []
         if self.on_uniform:
-            out = {self._field(at) & 0x3F for _, at in self._slots()} | (
-                {self._field(32) & 0x3F} if self.form in (6, 7) else set()
-            )
+            at += [first for _, first in self._slots()]
         elif self.base in _MEMORY:
-            at = 64 if "b" in self.name.reads else 32
-            out = {self._field(at) & 0x3F} if self.high >> 27 & 1 and self.base not in _NOT_UNIFORM else set()
-        else:
-            out = {self._field(32) & 0x3F} if self.form in (6, 7) else set()
-        return frozenset(n for first in out - {_UNIFORM_NONE} for n in (first, first + 1))
+            has_one = self.high >> 27 & 1 and self.base not in _NOT_UNIFORM
+            at = [64 if "b" in self.name.reads else 32] if has_one else []
+        named = {self._field(first) & 0x3F for first in at} - {_UNIFORM_NONE}
+        return frozenset(n for first in named for n in (first, first + 1))
 
     @property
     def constant(self) -> tuple[int, int] | None:
