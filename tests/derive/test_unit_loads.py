@@ -35,6 +35,13 @@ def test_a_busy_l1_without_short_waits_serves_no_shared_memory(waits: float, l1:
     assert found == pytest.approx(share, nan_ok=True)
 
 
+@pytest.mark.parametrize(("part", "share"), [(0.59, math.nan), (0.9, 0.9)])
+def test_shared_memory_alone_bounds_its_share(part: float, share: float) -> None:
+    """Where only its own load is counted: nothing certain, or nearly all that the stage can do."""
+    found = float(_shared_share(part, *[math.nan] * 10))
+    assert found == pytest.approx(share, nan_ok=True)
+
+
 @pytest.mark.parametrize(
     ("loads", "stores", "share"),
     [

@@ -21,7 +21,6 @@ _CALLS = (
     ("d3d11", re.compile(r"ID3D11|DrawAuto|DrawInstancedIndirect|DrawIndexedInstancedIndirect|DispatchIndirect\b")),
     ("metal", re.compile(r"MTL[A-Z]|drawIndexedPrimitives|dispatchThreadgroups")),
 )
-# NVIDIA's frame profilers name queues and markers of either modern API
 APIS = ("d3d11", "d3d12", "vulkan", "opengl", "metal")
 
 

@@ -5,6 +5,7 @@ Where each thread makes one element, one element of each array per thread is wha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -28,6 +29,7 @@ ELEMENT_BYTES = {
     **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
 }
 _DOUBLE, _SINGLE = ("double", "double2", "double4"), ("float", "float2", "float4", "half", "__half", "half2", "__half2")
+_DOUBLE_BLAS_RE = re.compile(r"(?<![A-Za-z])[dz](?:884)?(?:gem[mv]|symm|syrk|tr[ms]m)(?![a-z])")
 
 
 @lru_cache(maxsize=4096)
@@ -62,6 +64,8 @@ def _widest(name: str) -> float:
 
 def _doubles(name: str) -> float:
     """1 where all floating-point arrays are double precision, 0 where one is not; NaN where there is none."""
+    if _DOUBLE_BLAS_RE.search(name[:2000]):
+        return 1.0
     words = {word for word, _ in _arrays(name)}
     if not words & {*_DOUBLE, *_SINGLE}:
         return np.nan
@@ -69,7 +73,7 @@ def _doubles(name: str) -> float:
 
 
 def _by_name(view: View, of: Callable[[str], float]) -> Values:
-    if not any("*" in kind for kind in view.alike[1]):  # no name states an array
+    if not any("*" in kind or _DOUBLE_BLAS_RE.search(kind) for kind in view.alike[1]):  # no name states an array
         return np.nan
     each = {n: of(n) for n in set(view.names)}
     return np.array([each[n] for n in view.names])
@@ -105,7 +109,7 @@ DERIVATIONS = (
         lambda view: _by_name(view, _widest), whole=True,
     ),
     Derivation(
-        "name.double_arrays", "1 where all floating-point arrays among the kernel's parameters are double precision, else 0",
+        "name.double_arrays", "1 where all floating-point arrays among the kernel's parameters, or those of a BLAS product, are double precision, else 0",
         lambda view: _by_name(view, _doubles), whole=True,
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 
 from triage.capture.arrays import Values
 from triage.derive import View
-from triage.derive._arrays import either, excess_share, first, over
+from triage.derive._arrays import excess_share, first, over
 from triage.derive._derivation import Derivation
 from triage.derive.launch_shape import boost_clock, bounded_sms
 
@@ -94,12 +94,6 @@ DERIVATIONS = (
         "shared.exact_conflict_share",
         "bank-conflict share, where wavefronts or ways were counted and requests or cycles of L1 need not bound it",
         _exact_conflict_share, optional=_CONFLICTS[:-1], ask=("shared.bank_conflicts", "shared.wavefronts"),
-    ),
-    Derivation(
-        "shared.conflicts_per_warp", "(bank conflicts - those of atomics) / warps launched",
-        lambda every, load, store, atomic, warps, groups, each: over(first(np.maximum(every - np.nan_to_num(atomic), 0), either(load, store)), first(warps, groups * each)),
-        optional=(*_CONFLICTS[:3], "atomics.shared_conflicts", "sm.warps_launched", "launch.grid_size", "launch.group_warps"),
-        ask=("shared.bank_conflicts", "launch.grid_size"),
     ),
     Derivation(
         "shared.excess_share", "excess / all shared wavefronts", excess_share,

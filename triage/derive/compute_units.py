@@ -54,9 +54,9 @@ def _held(view: View) -> Values:
 
 
 def _conflict_time(stall: Values, rate: Values, busy: Values, per_access: Values, bandwidth: Values) -> Values:
-    """Share of the time that bank conflicts take: measured, else their rate times how busy the LDS is."""
+    """Share of the time that bank conflicts take: measured, their rate times how busy the LDS is, or per access times its useful bandwidth."""
     rate = first(rate, per_access / (1 + per_access))
-    return np.clip(first(stall, rate * first(busy, bandwidth)), 0.0, 1.0)
+    return np.clip(first(stall, rate * busy, per_access * bandwidth, rate * bandwidth), 0.0, 1.0)
 
 
 def _xmx_share(fp16: Values, bf16: Values, int8: Values, every: Values, *alus: Values) -> Values:

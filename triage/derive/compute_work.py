@@ -204,7 +204,7 @@ def _ridge(fp32: Values, peak32: Values, bandwidth: Values, fp64: Values, peak64
 def _apart(avg: Values, top: Values, elapsed: Values, spread: Values = np.nan, waves: Values = np.nan) -> Values:
     """Some SM holds a warp until a launch ends: where the average one is empty for long, it ran long after the others."""
     alone = np.where((waves >= 1) & (1 - spread >= MIN_EMPTY), 1 - spread, np.nan)
-    return first(np.clip((top - avg) / first(elapsed, top), 0.0, 1.0), alone)
+    return first(np.clip((np.minimum(top, first(elapsed, top)) - avg) / first(elapsed, top), 0.0, 1.0), alone)
 
 
 def _uneven(unit: str) -> Derivation:

@@ -110,7 +110,6 @@ def _atomics(
     # atomics are accesses themselves: a total below them was not counted in this replay
     accesses = first(np.where(every >= messages, every, np.nan), sends, lines_l1, lookups)
     on_xe = first(over(l3, reads + np.nan_to_num(writes) + l3), over(messages, accesses))
-    # L1 keeps a part of the loads: the share comes out low, never high
     by_l1 = over(at_l2, either(loaded, stored) + at_l2)
     return np.clip(first(over(at_l2, all_), by_lines, by_requests, on_xe, by_l1), 0.0, 1.0)
 
@@ -200,7 +199,10 @@ DERIVATIONS = (
         "l2.far_share", "(system + peer misses) / all L2 misses, else those to system memory",
         lambda s, p, d, system: first(over(s + p, s + p + d), system), optional=(*_FAR, "l2.sysmem_share"), ask=_FAR,
     ),
-    Derivation("l2.sysmem_share", "system misses / all L2 misses", lambda s, p, d: over(s, s + p + d), _FAR),
+    Derivation(
+        "l2.sysmem_share", "system misses / all L2 misses, else / (L2 sectors x (1 - hit rate))",
+        lambda s, p, d, sectors, hits: first(over(s, s + p + d), np.minimum(over(s, sectors * (1 - hits)), 1.0)), optional=(*_FAR, "l2.sectors", "l2.hit_rate"), ask=_FAR,
+    ),
     Derivation(
         "pcie.least_share", "the larger of bytes read and written / time / peak of the fastest 16-lane PCIe link of this GPU",
         _on_the_bus, ("gpu.time",), ("pcie.read_bytes", "pcie.write_bytes", "device.capability", "pcie.bytes"), ask=("pcie.read_bytes",),

@@ -126,7 +126,8 @@ def _shared_share(
     own = first(np.minimum(over(accesses + np.nan_to_num(atomic), counted), 1.0), np.float64(1.0))
     static, dynamic, waits, l1, *through_l2 = rest
     unused = np.where((l1 >= LOW) & (waits < MAX_UNAWAITED), 0.0, np.nan)
-    bounds = _none_asked(static, dynamic), unused, _at_least_shared(l1, *through_l2)
+    at_least = np.where(part == 0, np.nan, _at_least_shared(l1, *through_l2))
+    bounds = _none_asked(static, dynamic), unused, at_least, np.where(part >= LOW, part, np.nan)
     return np.minimum(first(over(part, whole) * own, *bounds), 1.0)
 
 

@@ -28,7 +28,6 @@ KNOWN = {
     # the table names no GPU, so how few groups fit is not known
     ("2/22_upscaler_and_compute.csv", "Frame/Simulation/FFT Ocean Rows"): "memory-latency",
     # busy LDS and one large group per CU: the traffic promises more than the next group
-    ("2/03_basalt_wave_stats.csv", "Frame 311/Async Compute/BitonicSortTiles"): "shared-memory-traffic",
     ("3/03_kestrel_devkit_timing.csv", "Frame/Lighting CS/Denoise B"): "uncoalesced-loads",
     ("3/09_compute_kernel_review.csv", "Simulation/Cloth Solve"): "lsu-pressure",
     # SM and TEX are 2.6 points apart, the article says within two
