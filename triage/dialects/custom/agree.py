@@ -137,8 +137,7 @@ def _other_gpus(headers: Sequence[Header]) -> Iterator[Header]:
     if not families & _WAVES:
         meant = {LANES: "warp.threads_per_inst", **meant}
     for h in headers:
-        spelled = h.by_words or h.reading.metric.startswith("pixels.")  # `Overdraw` says nothing of how it is counted
-        if spelled and not h.fixed and h.reading.metric in meant and "valu" not in words_of(h.text):
+        if h.by_words and not h.fixed and h.reading.metric in meant and "valu" not in words_of(h.text):
             yield h.read_as(meant[h.reading.metric], f"by words, beside {family} counters" if family else say.BY_WORDS)
 
 

@@ -44,7 +44,7 @@ def _enter_columns(table: Table, evidence: Evidence) -> None:
         if h.reading.lacks:
             _enter_opposite(table, metric)
         elif say.is_rate(metric, h.reading.unit):
-            _enter_bytes(table, metric)
+            _enter_total(table, metric)
     for metric, stages in evidence.columns.stages.items():
         if metric in table.columns:
             _enter_highest(table, metric, stages, numbers)
@@ -58,8 +58,8 @@ def _enter_opposite(table: Table, metric: str) -> None:
     )
 
 
-def _enter_bytes(table: Table, metric: str) -> None:
-    """Turn bytes per second into bytes, where the table has times."""
+def _enter_total(table: Table, metric: str) -> None:
+    """Turn a rate per second into what it counts, where the table has times."""
     rate, time = table.columns.pop(metric), table.columns.get("gpu.time")
     if time is not None:
         table.raw[rate.header] = rate

@@ -23,11 +23,13 @@ from triage import schema
 from triage.dialects.custom import header_words, vocabulary
 from triage.dialects.custom.header_words import spaced
 from triage.dialects.custom.vocabulary import CAMEL_RE, Words, words_of
-from triage.dialects.tables import gpa_names, wide_table
+from triage.dialects.tables import tool_names, wide_table
+from triage.dialects.tables.tool_names import Named
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
 BY_MAP, BY_NAME, BY_TOOL, BY_WORDS = "as mapped", "by name", "by its tool's name", "by words"
+RATES = {"byte": "byte/s", "count": "hz"}  # unit -> that of its rate
 LANES = "valu.utilization"  # any vendor's share of lanes at work is called so
 _COUNT_RE = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
 _PER_RE = re.compile(
@@ -92,28 +94,29 @@ class Header(Struct, frozen=True):
 def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]) -> list[Header]:
     """Headers with all that they may mean. taken: columns about the rows. mapping: header -> metric, by the user."""
     mapped = {schema.normal(header): metric for header, metric in mapping.items()}
-    counted = gpa_names.NAMES if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
+    own = tool_names.of(tool_names.tell(wide_table.split_unit(text)[0] for text in texts))
     beside = {schema.normal(text) for text in texts}
-    return [_header(i, text, mapped, counted, beside) for i, text in enumerate(texts) if text and i not in taken]
+    return [_header(i, text, mapped, own, beside) for i, text in enumerate(texts) if text and i not in taken]
 
 
 def _header(
-    place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str], beside: Collection[str]
+    place: int, text: str, mapped: Mapping[str, str], own: Mapping[str, Named], beside: Collection[str]
 ) -> Header:
-    """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere. beside: all headers."""
+    """own: counters of the tool behind the table, whose names may mean something else elsewhere. beside: all headers."""
     if to := mapped.get(schema.normal(text)) or mapped.get(schema.normal(wide_table.split_unit(text)[0])):
         metric, unit = schema.target(to)
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
     named, counter = by_name(text), ""
     bare, unit = wide_table.split_unit(text)
-    if counted.get(bare) == "":
-        return Header(place, text, options=(Reading(why="an average per thread"),))
+    known = own.get(schema.normal(bare))
+    if known and not known.metric:
+        return Header(place, text, options=(Reading(why="a figure of its tool that no rule reads"),))
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
         counter = stage[1]
         named = by_name(counter)
-    if not named.metric and (metric := counted.get(bare, "")):
-        named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
+    if known and known.metric != named.metric:
+        named = Reading(known.metric, unit or known.unit, BY_TOOL, known.lacks)
         return Header(place, text, named, (named,), staged=bool(counter))
     if _is_doubtful(named):
         spelled = schema.normal(text)
@@ -340,9 +343,9 @@ def _opposite(words: Words, unit: str, header: str, has_meaning: bool) -> str:
 
 
 def is_rate(metric: str, unit: str) -> bool:
-    """True for bytes per second of what a metric counts in bytes: with the time they are bytes."""
+    """True for what a metric counts, per second: with the time it is the count."""
     known = schema.get(metric)
-    return known.unit == "byte" and known.additive and units.known(unit) and units.unit(unit)[0] == "byte/s"
+    return known.additive and units.known(unit) and units.unit(unit)[0] == RATES.get(known.unit)
 
 
 def _fits(metric: str, unit: str, header: str) -> bool:
