@@ -30,6 +30,7 @@ _OF_QUADS = (
     ("postz.quads", "tested_late"),
     ("postz.quads_killed", "killed_late"),
 )
+QUAD = 4  # pixels shaded together
 _MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
@@ -48,6 +49,12 @@ def _sum(*values: Values) -> Values:
     for v in values:
         total = np.where(np.isnan(total), v, np.where(np.isnan(v), total, total + v))
     return total
+
+
+def _failed(shaded: Values, passed: Values, prims: Values) -> Values:
+    """Shaded pixels that failed; missing where less than half did, or triangles are so small that helper invocations may be these."""
+    many = (np.asarray(passed) > 0) & (shaded >= 2 * passed) & ~(shaded <= 2 * QUAD * prims)
+    return np.where(many, shaded - passed, np.nan)
 
 
 def _draws(draw: Values, geometry: Values, screen: Values, draws: Values, *moved: Values) -> Values:
@@ -115,6 +122,11 @@ DERIVATIONS = (
         "raster.throughput", "rasteriser input available - pixel data ready, where pixels are shaded",
         lambda before, behind: np.where(behind > 0, np.fmax(before - behind, 0.0), np.nan),
         ("stage.raster_waiting", "stage.pixels_ready"),
+    ),
+    Derivation("bottleneck.depth", "the slower of both depth tests", highest, optional=("bottleneck.coarse_depth", "bottleneck.early_depth")),
+    Derivation(
+        "pixels.failed_late", "PS invocations - samples that passed, where more fail than helpers of quads could be", _failed,
+        ("invocations.ps", "pixels.passed"), ("prims.drawn",),
     ),
     Derivation(
         "pixels.overdraw", "pixels drawn / pixels of the target; or 1 + pixels drawn again, per pixel of the target",

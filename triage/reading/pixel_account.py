@@ -14,6 +14,7 @@ from msgspec import Struct
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture, Derived, Pass
 from triage.derive import View
+from triage.derive.graphics_ratios import QUAD
 from triage.ground.columns import is_column
 from triage.reading import laid_depth, pass_order
 from triage.reading.laid_depth import counted
@@ -21,7 +22,6 @@ from triage.reading.laid_depth import counted
 FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
 MAX_VERTICES = 6  # of one full-screen draw: two triangles without an index buffer
-QUAD = 4  # pixels that are shaded together: up to so many invocations of a triangle, helpers included, are one quad
 MAX_LOOSE = 2_000  # draws without a marker that are looked at
 MAX_NAME_CHARS = 400
 SAME = 0.01  # counts this close are one size
@@ -78,7 +78,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
             and ps is not None
             and made is not None
             and MAX_TRIANGLES * draws[p.rows].sum() < made
-            and ps <= QUAD * made
+            and ps <= QUAD * made  # helpers included, one quad per triangle
         )
         thrown = None if helpers or ps is None or kept is None or kept > ps else 1 - kept / ps
         early = ps is None and not blended
