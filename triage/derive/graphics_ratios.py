@@ -138,8 +138,9 @@ DERIVATIONS = (
     _per("shader.stalled", "core.starved", "core.cycles", "cycles without a warp to issue / cycles of the cores"),
     _per("tiler.busy", "tiler.cycles", "gpu.cycles", "tiler cycles / GPU cycles"),
     Derivation(
-        "pixels.late_fail_share", "pixels that failed after shading / pixels drawn",
-        lambda failed, drawn: np.minimum(over(failed, drawn), 1.0), ("pixels.failed_late", "pixels.drawn"),
+        "pixels.late_fail_share", "pixels that failed after shading or were dropped in it / pixels drawn",
+        lambda drawn, failed, dropped: np.minimum(over(_sum(failed, dropped), drawn), 1.0),
+        ("pixels.drawn",), ("pixels.failed_late", "pixels.discarded"), ask=("pixels.failed_late", "pixels.drawn"),
     ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     Derivation(
@@ -161,6 +162,7 @@ DERIVATIONS = (
         optional=("prims.rasterized", "prims.input", "prims.thrown_away"), ask=("prims.rasterized",),
     ),
     # Clipping makes new primitives, so more can come out than went in.
+    Derivation("prims.rasterized", "primitives from the clipper - culled in setup", lambda made, lost: made - np.nan_to_num(lost), ("prims.from_clipper",), ("prims.setup_culled",)),
     Derivation(
         "prims.culled",
         "1 - primitives rasterised / primitives to the clipper, else primitives in; or primitives thrown away / primitives in",
