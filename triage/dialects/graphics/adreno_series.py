@@ -204,7 +204,7 @@ def collect(metrics: list[str]) -> str:
 def metric_of(name: str) -> tuple[str, bool]:
     """(metric, True if the name counts its opposite) of a metric's name; ("", False) for one that is not used."""
     key = schema.normal(name)
-    own = tool_names.of("qualcomm").get(key)
+    own = tool_names.of("adreno").get(key)
     metric, opposite = (own.metric, own.lacks) if own else (schema.by_alias().get(key, ""), False)
     if not metric or (own and own.unit) or (schema.get(metric).unit == "ratio") != ("%" in name or opposite):
         return "", False
@@ -215,6 +215,6 @@ def by_metric() -> dict[str, list[str]]:
     """metric -> names that are used."""
     own = {
         metric: [n for n in counters if metric_of(n)[0]]
-        for metric, counters in tool_names.by_metric("qualcomm").items()
+        for metric, counters in tool_names.by_metric("adreno").items()
     }
     return {metric: counters for metric, counters in own.items() if counters}

@@ -44,7 +44,7 @@ def kind(name: str) -> str:
 def metric_of(header: str) -> str:
     """Canonical id of a vendor's counter name without its unit, or ""."""
     key = schema.normal(header)
-    own = next((named[key].metric for vendor in ("amd", "intel") if key in (named := tool_names.of(vendor))), "")
+    own = next((named[key].metric for tool in ("gpa", "intel") if key in (named := tool_names.of(tool))), "")
     return own or perfworks.metric_of(header) or schema.by_alias().get(key, "")
 
 
@@ -110,7 +110,7 @@ def vendor_names(vendor: str) -> dict[str, list[str]]:
     """canonical id -> counter names of one vendor's plug-in: `nvidia`, `amd`, `intel`."""
     if vendor == "nvidia":
         return perfworks.names()
-    out = tool_names.by_metric(vendor)
+    out = tool_names.by_metric("gpa" if vendor == "amd" else vendor)
     if vendor == "amd":
         return out
     # of Intel's two spellings the graphics tools print EuActive; XVE_ACTIVE is that of its compute profilers
@@ -145,7 +145,7 @@ def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> 
         vendor = "nvidia"
     elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
         vendor = "intel"
-    elif tool_names.tell(bare) == "amd" or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
+    elif tool_names.tell(bare) == "gpa" or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
         vendor = "amd"
     else:
         return None

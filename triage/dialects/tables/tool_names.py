@@ -1,4 +1,4 @@
-"""Counters that mean something in one vendor's tools, and perhaps something else in a table of anybody's (tool_names.csv).
+"""Counters that mean something in one tool, and perhaps something else in a table of anybody's (tool_names.csv).
 
 Sources: AMD, GPU Performance API counter tables (FetchSize is in bytes here, in kilobytes where rocprof says it); Imagination,
 PVRTune counter list, and Android GPU Inspector's of IMG GPUs; Arm, libGPUCounters; Qualcomm, Snapdragon Profiler's metrics.
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from triage import schema
 from triage.ground import csv_rows
 
+TOOLS = ("adreno", "agi-img", "gpa", "mali", "pvrtune")
 MIN_MARKS = 2
 
 
@@ -27,10 +28,10 @@ class Named(NamedTuple):
 
 
 @cache
-def of(vendor: str) -> dict[str, Named]:
+def of(tool: str) -> dict[str, Named]:
     """Counter, as `schema.normal` has it -> what it is."""
     rows = csv_rows.rows(__file__, "tool_names.csv")
-    return {schema.normal(counter): _named(counter, *rest) for owner, counter, *rest in rows if owner == vendor}
+    return {schema.normal(counter): _named(counter, *rest) for owner, counter, *rest in rows if owner == tool}
 
 
 def _named(counter: str, metric: str, mark: str) -> Named:
@@ -38,22 +39,22 @@ def _named(counter: str, metric: str, mark: str) -> Named:
     return Named(counter, target, unit, metric[:1] == "-", bool(mark))
 
 
-def by_metric(vendor: str) -> dict[str, list[str]]:
+def by_metric(tool: str) -> dict[str, list[str]]:
     """Metric -> counters that hold it."""
     out: dict[str, list[str]] = {}
-    for named in of(vendor).values():
+    for named in of(tool).values():
         if named.metric:
             out.setdefault(named.metric, []).append(named.counter)
     return out
 
 
 @cache
-def _marks(vendor: str) -> frozenset[str]:
-    return frozenset(key for key, named in of(vendor).items() if named.mark)
+def _marks(tool: str) -> frozenset[str]:
+    return frozenset(key for key, named in of(tool).items() if named.mark)
 
 
 def tell(names: Iterable[str]) -> str:
-    """The vendor whose counters are among column names without units, "" for none."""
+    """The tool whose counters are among column names without units, "" for none."""
     present = frozenset(map(schema.normal, names))
-    most, vendor = max((len(_marks(v) & present), v) for v in ("amd", "arm", "imagination", "qualcomm"))
-    return vendor if most >= MIN_MARKS else ""
+    most, tool = max((len(_marks(tool) & present), tool) for tool in TOOLS)
+    return tool if most >= MIN_MARKS else ""
