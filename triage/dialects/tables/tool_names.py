@@ -13,7 +13,7 @@ from typing import NamedTuple
 from triage import schema
 from triage.ground import csv_rows
 
-TOOLS = ("adreno", "agi-img", "gpa", "mali", "pvrtune")
+TOOLS = ("adreno", "agi-img", "gpa", "intel", "mali", "pvrtune")
 MIN_MARKS = 2
 
 
