@@ -53,6 +53,11 @@ def _marks(tool: str) -> frozenset[str]:
     return frozenset(key for key, named in of(tool).items() if named.mark)
 
 
+def tools(counter: str) -> list[str]:
+    """The tools that have a counter of this name."""
+    return [tool for tool in TOOLS if schema.normal(counter) in of(tool)]
+
+
 def tell(names: Iterable[str]) -> str:
     """The tool whose counters are among column names without units, "" for none."""
     present = frozenset(map(schema.normal, names))
