@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
-from triage.capture.capture import Column, Table
+from triage.capture.capture import Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.custom import generic
 from triage.dialects.custom.say import by_name
 from triage.dialects.tables import tool_names, wide_table
+from triage.ground.errors import BadCapture
 from triage.ground.phrasing import plural
 
 NAME = "counter-list"
@@ -52,50 +54,50 @@ def recognise(source: Source) -> Match | None:
         return None
     rows = (cells(line, source.delimiter) for line in source.head_lines[1:])
     known = {row[counter] for row in rows if len(row) > counter and by_name(_title(row[counter], "")).metric}
-    return Match(0.5, f"names, counters and values: {plural(len(known), 'counter')}") if len(known) >= MIN_KNOWN else None
+    return (
+        Match(0.5, f"names, counters and values: {plural(len(known), 'counter')}") if len(known) >= MIN_KNOWN else None
+    )
 
 
 def read(source: Source, options: Options) -> Table:
     """The custom table of the counters; each cell keeps the line that its value stands on."""
-    name, counter, value, unit = _places(source)
+    names_at, counter, value, unit = _places(source)
     line, headers = wide_table.header(source)
     rows: dict[str, dict[str, tuple[int, str]]] = {}
     repeated = 0
     for number, text in source.numbered(line + 1):
         row = cells(text, source.delimiter) if number > line and text.strip() else []
-        if len(row) == len(headers):
+        if row and len(row) != len(headers):
+            raise BadCapture(f"{source.path}:{number}: {len(row)} cells, header has {len(headers)}", "export again")
+        if row:
             title = _title(row[counter].strip(), row[unit].strip() if unit >= 0 else "")
-            held = rows.setdefault(row[name].strip(), {})
+            held = rows.setdefault(row[names_at].strip(), {})
             repeated += title in held
             held.setdefault(title, (number, row[value]))
+    if not rows:
+        raise BadCapture(f"{source.path}: header without rows", "nothing was recorded; capture again")
     titles = list(dict.fromkeys(title for held in rows.values() for title in held))
-    table = generic.read(_turned(source, line, [headers[name], *titles], rows), options)
+    begun = {min(at for at, _ in held.values()): (name, held) for name, held in rows.items()}
+    turned = {n: [name, *(held.get(t, (0, ""))[1] for t in titles)] for n, (name, held) in begun.items()}
+    table = generic.read(_written(source, {line: [headers[names_at], *titles]} | turned), options)
     table.dialect, table.files = NAME, [source]
     if repeated:
-        table.remark("repeated-counter", f"{plural(repeated, 'value')} of a counter given before: the first one is used")
-    held = {min(at for at, _ in held.values()): held for held in rows.values()}
+        table.remark(
+            "repeated-counter", f"{plural(repeated, 'value')} of a counter given before: the first one is used"
+        )
     for columns in (table.columns, table.raw):
         for key, column in columns.items():
             if column.column:
-                own = [held[table.line(i)].get(titles[column.column - 2]) for i in range(len(table))]
-                lines = np.array([cell[0] if cell else 0 for cell in own])
-                columns[key] = replace(column, column=value + 1, lines=lines)
+                own = [begun[table.line(i)][1].get(titles[column.column - 2], (0, ""))[0] for i in range(len(table))]
+                columns[key] = replace(column, column=value + 1, lines=np.array(own))
     return table
 
 
-def _turned(source: Source, line: int, heads: list[str], rows: dict[str, dict[str, tuple[int, str]]]) -> Source:
-    """The list as a table with a column per counter, each row on the first line of its workload."""
-    out = [""] * max(number for held in rows.values() for number, _ in held.values())
-    out[line - 1] = _record(source, heads)
-    for name, held in rows.items():
-        first = min(number for number, _ in held.values())
-        out[first - 1] = _record(source, [name, *(held.get(title, (0, ""))[1] for title in heads[1:])])
-    part = source.without(source.path, ())
-    part.rewrite("\n".join([*out, ""]).encode(source.encoding.removesuffix("-sig"), "replace"))
-    return part
-
-
-def _record(source: Source, row: list[str]) -> str:
+def _written(source: Source, rows: Mapping[int, Sequence[str]]) -> Source:
+    """A table in place of the list, with each row on its line."""
     text = io.StringIO()
-    csv.writer(text, delimiter=source.delimiter, lineterminator="").writerow(row)
-    return text.getvalue()
+    writer = csv.writer(text, delimiter=source.delimiter, lineterminator="\n")
+    writer.writerows(rows.get(number, ()) for number in range(1, max(rows) + 1))
+    part = source.without(source.path, ())
+    part.rewrite(text.getvalue().encode(source.encoding.removesuffix("-sig"), "replace"))
+    return part
