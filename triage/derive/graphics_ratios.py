@@ -123,6 +123,7 @@ DERIVATIONS = (
         lambda before, behind: np.where(behind > 0, np.fmax(before - behind, 0.0), np.nan),
         ("stage.raster_waiting", "stage.pixels_ready"),
     ),
+    Derivation("valu.busy", "the highest of the shader stages", highest, optional=("valu.busy_ps", "valu.busy_vs", "valu.busy_cs")),
     Derivation("bottleneck.depth", "the slower of both depth tests", highest, optional=("bottleneck.coarse_depth", "bottleneck.early_depth")),
     Derivation(
         "pixels.failed_late", "PS invocations - samples that passed, where more fail than helpers of quads could be", _failed,

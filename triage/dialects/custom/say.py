@@ -115,7 +115,7 @@ def _header(
     if not named.metric and (stage := _STAGE_RE.match(text.strip())):
         counter = stage[1]
         named = by_name(counter)
-    if known and known.metric != named.metric:
+    if known and not (named.metric and known.metric.startswith(named.metric)):  # stages of one metric are joined later
         named = Reading(known.metric, unit or known.unit, BY_TOOL, known.lacks)
         return Header(place, text, named, (named,), staged=bool(counter))
     if _is_doubtful(named):
