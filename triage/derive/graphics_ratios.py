@@ -139,9 +139,12 @@ DERIVATIONS = (
     _per("shader.stalled", "core.starved", "core.cycles", "cycles without a warp to issue / cycles of the cores"),
     _per("tiler.busy", "tiler.cycles", "gpu.cycles", "tiler cycles / GPU cycles"),
     Derivation(
-        "pixels.late_fail_share", "pixels that failed after shading or were dropped in it / pixels drawn",
-        lambda drawn, failed, dropped: np.minimum(over(_sum(failed, dropped), drawn), 1.0),
-        ("pixels.drawn",), ("pixels.failed_late", "pixels.discarded"), ask=("pixels.failed_late", "pixels.drawn"),
+        "pixels.lost", "pixels that failed after shading + those that shaders dropped", _sum,
+        optional=("pixels.failed_late", "pixels.discarded"), ask=("pixels.failed_late",),
+    ),
+    Derivation(
+        "pixels.late_fail_share", "pixels shaded in vain / pixels drawn",
+        lambda lost, drawn: np.minimum(over(lost, drawn), 1.0), ("pixels.lost", "pixels.drawn"),
     ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     Derivation(
