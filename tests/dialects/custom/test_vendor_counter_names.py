@@ -96,9 +96,9 @@ def test_counters_of_stages_are_one(tmp_path: Path) -> None:
     path.write_text(
         "Event,GPUTime (ms),PSVALUBusy,CSVALUBusy,PSBusy,CSBusy\nDraw,2,60,0,99,0\nDispatch,2,0,70,0,99\n", "utf-8"
     )
-    table = api.read(path).table
-    assert table.columns["valu.busy"].values.tolist() == pytest.approx([0.6, 0.7])
-    assert table.columns["valu.busy"].inputs == ("PSVALUBusy", "CSVALUBusy") and not table.unmapped
+    capture = api.read(path)
+    table = capture.table
+    assert View(capture)["valu.busy"].tolist() == pytest.approx([0.6, 0.7]) and not table.unmapped
     # a busy stage is no share of a peak
     assert table.columns["stage.pixel_busy"].values.tolist() == pytest.approx([0.99, 0])
 

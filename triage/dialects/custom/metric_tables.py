@@ -21,7 +21,9 @@ _COMMON = ("gpu.", "alu.utilization", "pixels.", "primitives.", "vertices.", "dr
 def tool_of(headers: Iterable[str]) -> Mapping[str, str]:
     """Metric -> header of the phone's tool that these headers come from; empty where they come from none."""
     tool = tool_names.tell(wide_table.split_unit(h)[0] for h in headers)
-    return {} if tool in ("gpa", "intel") else {metric: names[0] for metric, names in tool_names.by_metric(tool).items()}
+    return (
+        {} if tool in ("gpa", "intel") else {metric: names[0] for metric, names in tool_names.by_metric(tool).items()}
+    )
 
 
 def asking(

@@ -72,7 +72,7 @@ class Header(Struct, frozen=True):
     """One column name. place: 0-based column. named: what its text spells. options: candidates, best first.
 
     reading: the candidate decided for. by_words: the metric where words decided, else "". fixed: the user mapped it.
-    staged: counter of one shader stage. group: the word before the rest, in lower case (`units` of `units.sm`).
+    group: the word before the rest, in lower case (`units` of `units.sm`).
     """
 
     place: int
@@ -82,7 +82,6 @@ class Header(Struct, frozen=True):
     reading: Reading = NOTHING
     by_words: str = ""
     fixed: bool = False
-    staged: bool = False
     group: str = ""
 
     def read_as(self, metric: str, why: str, unit: str | None = None) -> Header:
@@ -109,22 +108,23 @@ def _header(
         return Header(place, text, named, (named,), fixed=True)
     named, counter = by_name(text), ""
     bare, unit = wide_table.split_unit(text)
-    known = own.get(schema.normal(bare))
+    stage, key = _STAGE_RE.match(text.strip()), schema.normal(bare)
+    known = own.get(key) or (tool_names.of("gpa").get(key) if stage else None)
     if known and not known.metric:
         return Header(place, text, options=(Reading(why="a figure of its tool that no rule reads"),))
-    if not named.metric and (stage := _STAGE_RE.match(text.strip())):
+    if not named.metric and stage:
         counter = stage[1]
         named = by_name(counter)
-    if known and not (named.metric and known.metric.startswith(named.metric)):  # stages of one metric are joined later
+    if known and known.metric != named.metric:
         named = Reading(known.metric, unit or known.unit, BY_TOOL, known.lacks)
-        return Header(place, text, named, (named,), staged=bool(counter))
+        return Header(place, text, named, (named,))
     if _is_doubtful(named):
         spelled = schema.normal(text)
         if spelled.endswith("cycles") and spelled.removesuffix("cycles").rstrip() in beside:
             named_so = worded(place, text, named, counter)  # `MemUnitBusyCycles` beside `MemUnitBusy`: no share
             return replace(named_so, options=tuple(r for r in named_so.options if not _is_share(r)) or (NOTHING,))
         return worded(place, text, named, counter)
-    return Header(place, text, named, (named,), staged=bool(counter))
+    return Header(place, text, named, (named,))
 
 
 def _unit_within(text: str, metric: str) -> str:
@@ -139,7 +139,7 @@ def worded(place: int, text: str, named: Reading = NOTHING, counter: str = "") -
     # where the name is a count and the unit a share, words may mean the share
     options = [r for r in candidates(rest) if not named.metric or schema.get(r.metric).unit == "ratio"]
     group = _GROUP_RE.match(rest)
-    return Header(place, text, named, (*options, named), staged=bool(counter), group=group[1].lower() if group else "")
+    return Header(place, text, named, (*options, named), group=group[1].lower() if group else "")
 
 
 def _is_doubtful(named: Reading) -> bool:
