@@ -149,6 +149,8 @@ def written(value: Any, kind: Any, at: str) -> Iterator[str]:
             return
         if get_origin(one) is Annotated and value in get_args(one)[1]:
             return
+        if inner is str and isinstance(value, str) and get_origin(one) is not Annotated:  # a Command is text as well
+            return
         if get_origin(one) is not Annotated and inner in WORDS and (type(value) is inner or (inner is float and type(value) is int)):  # fmt: skip
             return
     yield f"{at}: {value!r} is no {kind}"

@@ -13,6 +13,7 @@ from triage.document.summary import summarise
 from triage.document.timeline_summary import only_device, over_devices
 from triage.findings.text_fields import verdict_text
 from triage.ground import phrasing
+from triage.ground.collect_command import Command
 from triage.ground.limiters import CLASSES, level
 
 
@@ -55,14 +56,13 @@ def test_blind_spots_of_one_command_are_one_step() -> None:
 
 def test_commands_of_a_tool_with_passes_are_that_of_the_whole_frame() -> None:
     doc = document([("A", "w1", 1)])
-    doc["frame"]["collect_all"] = whole = (
-        "printf '%s\\n' 'pmc: A' 'pmc: B' > counters.txt; rocprofv3 -i counters.txt -- ./app"
-    )
+    run = "printf '%s\\n' 'pmc: A' 'pmc: B' > counters.txt; rocprofv3 -i counters.txt -- ./app"
+    doc["frame"]["collect_all"] = whole = Command(run, "rocprofv3")
     doc["blind_spots"] = [
         {"missing": [m], "rules": [m], "workloads": ["w1"], "count": 1, "collect": collect}
         for m, collect in (
-            ("a", "rocprofv3 --pmc A -- ./app"),
-            ("b", "rocprofv3 --pmc B -- ./app"),
+            ("a", Command("rocprofv3 --pmc A -- ./app", "rocprofv3")),
+            ("b", Command("rocprofv3 --pmc B -- ./app", "rocprofv3")),
             ("c", "compile with -g"),
         )
     ]
@@ -70,6 +70,18 @@ def test_commands_of_a_tool_with_passes_are_that_of_the_whole_frame() -> None:
         (whole, ["a", "b"]),
         ("compile with -g", ["c"]),
     ]
+
+
+def test_commands_are_joined_by_what_they_ask_for_in_any_words() -> None:
+    doc = document([("A", "w1", 1)])
+    doc["frame"]["collect_all"] = None
+    asked = {"a": ["x 1", "y"], "b": ["y", "z --metrics"]}
+    doc["blind_spots"] = [
+        {"missing": [m], "rules": [m], "workloads": ["w1"], "count": 1,
+         "collect": Command.asking("Bitte ", names, " messen", glue=" und ")}
+        for m, names in asked.items()
+    ]  # fmt: skip
+    assert [s["collect"] for s in missing_counters(doc)] == ["Bitte x 1 und y und z --metrics messen"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +192,9 @@ def test_a_small_gain_is_no_gain_of_nothing() -> None:
 def test_formulas_are_told_with_what_people_call_their_metrics() -> None:
     from triage.rendering.phrases import spoken
 
-    assert spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "SM active / (1 - (GPU idle, else 0)), at most 1"
+    assert (
+        spoken("clamp(sm.active / (1 - (gpu.idle or 0)), 0, 1)") == "clamp(SM active / (1 - (GPU idle, else 0)), 0, 1)"
+    )
     assert spoken("most(vram.throughput, 0)") == "highest of (DRAM SOL, 0)"
     assert spoken("TEX SOL in the first or second cluster") == "TEX SOL in the first or second cluster"
 
@@ -198,7 +212,7 @@ def test_a_verdict_says_nothing_twice(tmp_path: Path) -> None:
     path = tmp_path / "idle.csv"
     path.write_text("marker,gpu.time [ms],gpu.idle,sm.throughput,sm.active\nA,3,70%,10%,28%\n", "utf-8")
     (idle,) = triage.diagnose(path).to_dict()["workloads"]
-    assert idle["verdict"] == "CPU-bound: GPU idle."
+    assert idle["verdict"] == "CPU-bound."
 
 
 @pytest.mark.parametrize(
@@ -232,7 +246,7 @@ def test_a_texture_unit_of_a_phone_is_not_called_memory() -> None:
 
 def test_a_verdict_names_a_limiter_once() -> None:
     rop = CLASSES.index("rop")
-    assert verdict_text(rop, "ROP-bound (colour)") == "ROP-bound (colour)."
+    assert verdict_text(rop, "ROP-bound (colour)", namesake=True) == "ROP-bound (colour)."
     assert verdict_text(rop, "overdraw") == "ROP-bound (colour/depth output); overdraw."
 
 

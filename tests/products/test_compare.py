@@ -268,8 +268,13 @@ def test_one_run_a_side_has_an_assumed_noise(tmp_path: Path) -> None:
     assert (
         both(times(tmp_path, "e", [1.0]), times(tmp_path, "f", [1.005]), floor=0.001)["pairs"][0]["verdict"] == "slower"
     )
-    between = both(times(tmp_path, "e", [1.0]), times(tmp_path, "g", [1.025]))["pairs"][0]
-    assert (between["verdict"], between["needs"]) == ("cannot tell", 2)
+    for after, margin, expected, needs in (
+        (1.029, None, "same", None),  # the footer's 3 % decides
+        (1.031, None, "slower", None),
+        (1.025, 0.02, "cannot tell", 2),  # unless less is to be excluded
+    ):
+        found = both(times(tmp_path, "e", [1.0]), times(tmp_path, "g", [after]), margin=margin)["pairs"][0]
+        assert (found["verdict"], found["needs"]) == (expected, needs)
 
 
 @pytest.mark.slow

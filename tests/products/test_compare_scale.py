@@ -65,7 +65,7 @@ def test_of_very_many_pairs_all_are_counted_and_the_worst_are_listed(sides: tupl
     assert few["totals"]["pairs"] == 200
     assert len(few["regressions"]) == few["totals"]["regressed"] > LISTED
     needs = sorted(p["needs"] for p in full["pairs"] if p["needs"])
-    assert few["totals"]["needs"] == needs[len(needs) // 2]
+    assert few["totals"]["needs"] == (needs[len(needs) // 2] if needs else None)
     # what is listed is listed in the same order and says the same
     entries = {key(p): p for p in full["pairs"]}
     assert all(p == entries[key(p)] for p in few["pairs"])
@@ -73,7 +73,8 @@ def test_of_very_many_pairs_all_are_counted_and_the_worst_are_listed(sides: tupl
     # more regressions than are listed: those that cost most
     worst = sorted((p for p in full["pairs"] if p["verdict"] == "slower"), key=lambda p: p["before_ns"] - p["after_ns"])  # type: ignore[operator]
     assert set(map(key, few["pairs"])) == set(map(key, worst[:LISTED]))
-    assert compare_report.headline(few) == compare_report.headline(full)
+    # what moved most is named of what is listed
+    assert compare_report.headline(few).partition(" faster")[0] == compare_report.headline(full).partition(" faster")[0]
     assert (
         compare_report.failed(few)
         and compare_report.failed(few).partition(" and ")[2] == compare_report.failed(full).partition(" and ")[2]

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import SAMPLES, bare_capture, diagnosis_of
-from tests.helpers.reports import brief_parts
+from tests.helpers.reports import brief_parts, diagnosed
+from triage.document.bundle import Bundle
 from triage.document.entries import VERDICT_CLASSES
 from triage.findings import assembling
 from triage.rendering import brief, formats
@@ -23,7 +25,10 @@ def text_of(path: Path) -> str:
     from triage.products.settings import Settings
 
     settings = Settings()
-    b = assembling.bundle(settings.diagnoser().diagnose([settings.read(str(path))]))
+    return written(assembling.bundle(settings.diagnoser().diagnose([settings.read(str(path))])))
+
+
+def written(b: Bundle) -> str:
     parts: list[str] = []
     formats.render(b, "brief", parts.append)
     return "".join(parts)
@@ -56,8 +61,16 @@ def test_weak_things_are_said_weakly() -> None:
     assert "near-limit" not in said
     suspect = said.partition("== suspect")[2]
     assert "suspected cause: launch-overhead" in suspect
-    assert "(0 to 45 %, may save nothing)" in suspect
+    assert "(0 % to 45 %, may save nothing)" in suspect
     assert "cause: none shown" in text_of(SAMPLES / "gpu-trace" / "demo_frame").partition("== not-diagnosed")[2]
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_what_is_ruled_out_does_not_depend_on_its_words(name: str) -> None:
+    """Titles that hold the words around them: the reasons stay, and what another finding covers stays away."""
+    b = diagnosed(str(SAMPLES / name)).bundle
+    odd = [(w, replace(r, title=f"A: b: covered by {r.title}: ")) for w, r in b.excluded]
+    assert "ruled out: " in written(b) == written(replace(b, excluded=odd))
 
 
 def test_the_profilers_estimate_stands_beside_ours() -> None:

@@ -118,7 +118,7 @@ class _One:
         if code == BLIND:
             return f"{', '.join(self.o.waits_for(k, self.i)) or 'a derived fact'} missing"
         if code == OVERRULED:
-            return Reasons(self.o).why_overruled(k, self.i).partition(": ")[2]
+            return Reasons(self.o).why_overruled(k, self.i).reason
         if code == FIRED:
             checks = holding_checks(r, self.o.d.method, self.o.lookup(k), self.i, self.origin)
             return "; ".join(c.why for c in checks) or "its conditions hold"

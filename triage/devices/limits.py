@@ -50,7 +50,7 @@ class ClusterLayout(Struct, frozen=True):
     """How a chip's SMs lie in graphics processing clusters (GPC), and how many groups a cluster may have.
 
     `gpcs` of `sms_per_gpc` SMs on the whole die, of which a product has a part; `portable` groups run on every GPU with
-    clusters, up to `most` where the kernel asks for it.
+    clusters, up to `most` where the kernel asks for it. doubt: what is not known of it.
     """
 
     arch: str
@@ -59,6 +59,7 @@ class ClusterLayout(Struct, frozen=True):
     sms_per_gpc: int
     portable: int
     most: int
+    doubt: str
     source: str
 
 

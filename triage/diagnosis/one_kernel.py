@@ -11,7 +11,7 @@ from triage.capture.capture import Capture
 from triage.diagnosis.frame_facts import without_units
 from triage.ground.kernel_names import is_collective, is_cut, kernel
 
-PROFILER = "ncu "  # the one that replays each kernel, and waits for ever in a replayed collective
+PROFILER = "ncu"  # the one that replays each kernel, and waits for ever in a replayed collective
 
 
 def _filter(name: str) -> str:

@@ -20,6 +20,7 @@ from triage.diagnosis.gain import fractions
 from triage.diagnosis.limiter import Limits, judge
 from triage.diagnosis.one_kernel import PROFILER, one_kernel
 from triage.diagnosis.root_causes import CauseTable, Fired
+from triage.ground.collect_command import Command, columns
 from triage.ground.columns import anywhere
 from triage.ground.method import LOW
 from triage.inference.evaluate import (
@@ -255,9 +256,9 @@ class Outcomes:
         made_with = self.capture.table.made_with
         new = [m for m in metrics if self._command([m]) not in made_with] if made_with else metrics
         command = self._command(new) if new else ""
-        if not command.startswith(PROFILER) or "--kernel-name" in command:
-            return command
-        return f"{PROFILER}{self._one_kernel}{command.removeprefix(PROFILER)}"
+        if isinstance(command, Command) and command.program == PROFILER and command.asks:
+            return command.with_options(self._one_kernel)
+        return command
 
     @cached_property
     def _one_kernel(self) -> str:
@@ -266,4 +267,4 @@ class Outcomes:
     def _command(self, metrics: list[str]) -> str:
         if self.capture.collect is not None:
             return self.capture.collect(metrics)
-        return f"add columns: {', '.join(metrics)}"
+        return columns(metrics)

@@ -193,10 +193,10 @@ def _batches(t: Timeline) -> str:
 
 
 def _held(devices: Sequence[DeviceTimeline], cause: str) -> str:
-    """`the calls themselves hold 2.9 ms`, where they are blamed for another time; "" elsewhere."""
+    """`2.9 ms of it inside the calls`, where they are blamed for another time; "" elsewhere."""
     gaps = [d.gap(cause) for d in devices]
-    held, blamed = (show(float(sum(ns)), "ns") for ns in ([g.total_ns for g in gaps], [g.blamed_ns for g in gaps]))
-    return f"the calls themselves hold {held}" if held != blamed else ""
+    held, blamed = (float(sum(ns)) for ns in ([g.total_ns for g in gaps], [g.blamed_ns for g in gaps]))
+    return f"{show(held, 'ns')} of it inside the calls" if held < blamed else ""
 
 
 def _doing(devices: Sequence[DeviceTimeline]) -> str:

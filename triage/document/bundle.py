@@ -30,7 +30,7 @@ from triage.document.entries import (
     WorkloadEntry,
 )
 from triage.document.finding_rows import Row
-from triage.document.page_entries import CauseEntry, RooflineEntry, RuleEntry, StepEntry, WeighedEntry
+from triage.document.page_entries import CauseEntry, RooflineEntry, RuledOut, RuleEntry, StepEntry, WeighedEntry
 
 Entry: TypeAlias = Mapping[str, Any]  # an entry of any kind
 MAX_PASSES = 200  # of a capture that are listed, the longest
@@ -151,7 +151,7 @@ class Ways(Protocol):
 class Bundle(Struct, frozen=True, dict=True):
     """The result of a diagnosis and what reports show beside it.
 
-    head: schema, tool, captures, frame. todo: the items. scopes: (what was captured, numbers of its captures from 1, its own
+    head: schema, tool, captures, frame. todo: the items. excluded: workload ids, and what is ruled out there. scopes: (what was captured, numbers of its captures from 1, its own
     to-do list), where captures of several things are diagnosed together or not. passes: of rendered frames, in their order.
     workloads: in capture order; iterated afresh each time, so that a million of them need not be in memory at once. rows:
     findings as table rows (columns: finding_rows.COLUMNS). ways: decision paths, None where they were not asked for.
@@ -163,7 +163,7 @@ class Bundle(Struct, frozen=True, dict=True):
     workloads: Workloads
     findings: list[FindingEntry]
     todo: list[ItemEntry]
-    ruled_out: list[RuledOutEntry]
+    excluded: list[tuple[str, RuledOut]]
     blind_spots: list[BlindSpotEntry]
     quality: list[QualityEntry]
     scopes: list[tuple[str, list[int], list[ItemEntry]]] = field(default_factory=list)
@@ -178,6 +178,11 @@ class Bundle(Struct, frozen=True, dict=True):
     chosen: bool = False
     item: str = "marker"
     whose: tuple[str, ...] = ()
+
+    @cached_property
+    def ruled_out(self) -> list[RuledOutEntry]:
+        """Causes that do not hold, in words."""
+        return [{"rule": r.rule, "workload": workload, "why": r.why} for workload, r in self.excluded]
 
     @property
     def view(self) -> Result:

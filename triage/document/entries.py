@@ -232,6 +232,7 @@ class ItemEntry(TypedDict):
     chain: list[LinkEntry]
     message: str
     action: str
+    action_kind: Annotated[str, ("fix", "try", "investigate")]
     advice: list[str]
     code: list[CodeEntry]
     verify: str | None

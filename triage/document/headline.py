@@ -14,7 +14,7 @@ from triage.ground.gap_reasons import GAP_WORDS
 from triage.ground.kernel_names import kernel, plain
 from triage.ground.limiters import limiter_words
 from triage.ground.method import HIGH
-from triage.ground.phrasing import lower_first, percent, plural, with_copies
+from triage.ground.phrasing import cut_middle, lower_first, percent, plural, with_copies
 from triage.ground.terminology import localize
 from triage.ground.units import show
 
@@ -87,9 +87,7 @@ def _to_save(doc: Result, text: str, found: Sequence[TodoItem], limited: bool) -
     begin = "First find why the GPU idles; then" if _dark(doc) > saved / total else "Start with"
     alone = only_device(first, doc)
     where = (f" on {alone}" if alone else over) if first["saved_ns"] else ""
-    count = len(doc["frame"]["timeline"] or ())
-    each = f", {show(saved / count, 'ns')} per device" if over else ""
-    return f"{text}, ~{share} recoverable{each}. {begin} {lower_first(first['title'])}{_place(first)}{where}."
+    return f"{text}, ~{share} recoverable. {begin} {lower_first(first['title'])}{_place(first)}{where}."
 
 
 def _longest_at_limit(doc: Result) -> str:
@@ -202,7 +200,4 @@ def _workloads(c: TodoItem) -> str:
 def shorten_middle(name: str, most: int) -> str:
     """Shorten a name: C++ parameters and namespaces go first, then the middle, since the ends tell names apart."""
     name = plain(name)
-    if len(name) > most:
-        name = kernel(name)
-    head = (most - 1) * 2 // 3
-    return name if len(name) <= most else f"{name[:head]}…{name[head + 1 - most :]}"
+    return name if len(name) <= most else cut_middle(kernel(name), most)

@@ -14,6 +14,7 @@ from triage.ground.units import show
 WHOLE = 1.05  # times its longest range that a pass takes at most, for its bytes to be those of the range
 MIN_SHARE = 0.1  # heuristic: of the time; a shorter one is not what the frame waits for
 MAX_READINGS = 2
+SAME_PCT = 0.05  # percentages that print alike
 
 
 class LimitReading(TypedDict):
@@ -42,8 +43,9 @@ def limit_readings(doc: Result, item: str) -> list[LimitReading]:
 def _reading(doc: Result, w: WorkloadEntry, total: float) -> LimitReading:
     found = [f for f in doc["findings"] if f["workload"] == w["id"]]
     best = max(found, key=lambda f: (f["gain"] and f["gain"]["saved_ns"]) or 0.0, default=None)
-    message = best["message"] if best else ""
-    tops = [] if any(f"{localize(u['unit'])} at " in message for u in w["sol"][:1]) else w["sol"][:2]
+    message, top = best["message"] if best else "", w["sol"][0]["pct"] if w["sol"] else None
+    stated = [e["value"] for e in best["evidence"] if "stated" in e] if best else []
+    tops = [] if any(v is not None and top is not None and abs(v - top) < SAME_PCT for v in stated) else w["sol"][:2]
     units = " and ".join(f"{localize(u['unit'])} at {u['pct']:.0f} % of peak" for u in tops if u["pct"])
     facts = ". ".join(text for text in ("; ".join(text for text in (units, _traffic(doc, w)) if text), message) if text)
     ns = w["self_ns"] or 0.0

@@ -31,8 +31,10 @@ class WorkloadsByTime(Sequence[MarkerRow]):
         self._findings: dict[str, list[FindingEntry]] = {}
         for f in doc["findings"]:
             self._findings.setdefault(f["workload"], []).append(f)
-        own = column(self._works, "self_ns")
-        self._order = sorted(range(len(own)), key=lambda i: -(own[i] or 0))
+        own, ids = column(self._works, "self_ns"), column(self._works, "id")
+        timed = any(own)  # then what only holds others has no row
+        shown = (i for i in range(len(own)) if own[i] or not timed or ids[i] in self._findings)
+        self._order = sorted(shown, key=lambda i: -(own[i] or 0))
 
     def __len__(self) -> int:
         return len(self._order)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypedDict
 
 from triage.document.entries import BlindSpotEntry, Result, WorkloadEntry
+from triage.ground.collect_command import Command
 from triage.ground.method import DRAM_REACHED
 
-METRICS_PER_COMMAND = 10  # more is unreadable and takes the profiler many passes
+MAX_NAMES_IN_A_STEP = 10  # more is unreadable, where a list has them all
+IN_PASSES = ("rocprofv3", "rocprof", "unitrace")  # whose commands hold counters in passes, or sets of them
 
 
 class CollectEntry(TypedDict):
@@ -25,22 +25,18 @@ class CollectEntry(TypedDict):
 def missing_counters(doc: Result) -> list[CollectEntry]:
     """Blind spots that one command or step fills, together, most rules first; none that the run of the capture asked for.
 
-    Commands that differ only in the metrics they ask for are one, of at most METRICS_PER_COMMAND: what lets most rules be
-    evaluated first. Commands of a tool that splits counters into passes are one: that of the whole frame.
+    Commands that differ only in the metrics they ask for are one. Commands of a tool that splits counters into passes are
+    one: that of the whole frame.
     """
-    whole = doc["frame"]["collect_all"] or ""
-    groups: dict[tuple[str, str, int], _Collect] = {}
-    turn: Counter[tuple[str, str]] = Counter()
+    whole = _command(doc["frame"]["collect_all"] or "")
+    groups: dict[tuple[str, str], _Collect] = {}
     for spot in sorted(_useful(doc), key=lambda spot: -len(spot["rules"])):
-        asks = _ASKS.fullmatch(spot["collect"]) or _COLUMNS.fullmatch(spot["collect"])
-        same = (asks[1], asks[3]) if asks else (spot["collect"], "")
-        if not asks and (tool := _tool(whole)) and tool == _tool(spot["collect"]):
-            same = (whole, "")
-        # columns are no command: they are asked for in one sentence, however many
-        if asks and asks.re is _ASKS and (*same, turn[same]) in groups and groups[(*same, turn[same])].is_full:
-            turn[same] += 1
-        groups.setdefault((*same, turn[same]), _Collect()).add(spot, re.split(", ?", asks[2]) if asks else ())
-    out = [g.entry(before, after) for (before, after, _), g in groups.items()]
+        step = _command(spot["collect"])
+        if step.program in IN_PASSES and step.program == whole.program:
+            step = whole
+        same = (step.before, step.after) if step.asks else (step, "")
+        groups.setdefault(same, _Collect(step)).add(spot, step.asks)
+    out = [g.entry() for g in groups.values()]
     return sorted(out, key=lambda g: (-len(g["rules"]), -g["workloads"], g["collect"]))
 
 
@@ -74,18 +70,14 @@ _OF_BYTES = ("vram.", "l2.", "global_", "l1tex.")
 
 
 class _Collect:
-    """Blind spots that one command fills. asks: its metrics as the profiler names them."""
+    """Blind spots that one command fills, as `step` has it. asks: its metrics as the profiler names them."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: Command) -> None:
+        self.step = step
         self.asks: dict[str, None] = {}
         self.missing: set[str] = set()
         self.rules: set[str] = set()
         self.workloads = 0
-
-    @property
-    def is_full(self) -> bool:
-        """True if the command asks for as many metrics as it may."""
-        return len(self.asks) >= METRICS_PER_COMMAND
 
     def add(self, spot: BlindSpotEntry, asks: Sequence[str]) -> None:
         """One more blind spot."""
@@ -94,34 +86,25 @@ class _Collect:
         self.rules.update(spot["rules"])
         self.workloads = max(self.workloads, spot["count"])
 
-    def entry(self, before: str, after: str) -> CollectEntry:
-        """What reports show. before, after: the command around its metrics."""
+    def entry(self) -> CollectEntry:
+        """What reports show."""
         return {
-            "collect": _merged_command(before, list(self.asks)) + after,
+            "collect": self._merged(),
             "missing": sorted(self.missing),
             "rules": sorted(self.rules),
             "workloads": self.workloads,
         }
 
-
-# tools whose commands hold counters in passes, or sets of them
-_TOOL = re.compile(r"(?:\A|; |\bdo )(rocprofv3|rocprof|unitrace)(?= )")
-
-
-def _tool(command: str) -> str:
-    """The tool that a command runs, "" for others."""
-    found = _TOOL.search(command)
-    return found[1] if found else ""
-
-
-# `ncu --metrics a,b --csv ...`, or a menu path: what stands before the metrics, the metrics, what stands behind them
-_ASKS = re.compile(r"(.*--metrics |add to .+: )(\S+(?:, \S+)*)(| .*)")
-_COLUMNS = re.compile(r"(add columns: )(.+)()")
+    def _merged(self) -> Command:
+        """The command with all its metrics, or the first of many that a list explains."""
+        step, asks = self.step, list(self.asks)
+        if not asks:
+            return step
+        left = len(asks) - MAX_NAMES_IN_A_STEP if step.lists else 0
+        more = f" + {left} more ({step.lists})" if left > 0 else ""
+        return step.with_asks(asks[:MAX_NAMES_IN_A_STEP] if more else asks, more)
 
 
-def _merged_command(before: str, asks: list[str]) -> str:
-    """A command with its metrics, or the columns that most checks wait for and how many more there are."""
-    if not _COLUMNS.fullmatch(before + "x"):
-        return before + ("," if before.endswith("--metrics ") else ", ").join(asks)
-    more = f" + {len(asks) - METRICS_PER_COMMAND} more (triage list metrics)" if len(asks) > METRICS_PER_COMMAND else ""
-    return before + ", ".join(asks[:METRICS_PER_COMMAND]) + more
+def _command(text: str) -> Command:
+    """What a tool is asked for; a sentence is a step as a whole."""
+    return text if isinstance(text, Command) else Command(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
+from msgspec import Struct
+
 from triage.document.entries import CiteEntry
 
 STATES = ("limits", "passes", "not measured", "noted")  # of a step: what its number says about the workload
@@ -20,12 +22,13 @@ class ThresholdEntry(TypedDict):
 
 
 class RuleEntry(TypedDict):
-    """A rule that fired or is ruled out, as its page in a report shows it."""
+    """A rule that fired or is ruled out, as its page in a report shows it. gain: how its saving is modelled."""
 
     id: str
     name: str
     title: str
     summary: str
+    gain: str
     thresholds: list[ThresholdEntry]
     cites: list[CiteEntry]
 
@@ -113,3 +116,18 @@ class WeighedEntry(TypedDict):
     open: list[OpenEntry]
     alike: list[LikeEntry]
     lacking: list[str]
+
+
+class RuledOut(Struct, frozen=True, order=True):
+    """A cause that does not hold on one workload, a row of its capture. covered: another finding explains its numbers."""
+
+    rule: str
+    row: int
+    title: str
+    reason: str
+    covered: bool = False
+
+    @property
+    def why(self) -> str:
+        """Its title and the reason, as reports print them."""
+        return f"{self.title}: {self.reason}"

@@ -22,7 +22,7 @@ class UndiagnosedEntry(TypedDict):
     """All time that is not diagnosed.
 
     uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all; copies: of these.
-    function: of several kernels the one with most time, its time and its kernels.
+    function: of several kernels the one with most time, its time and its launches.
     """
 
     ns: float
@@ -96,10 +96,11 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
     longest = [max(mine, key=lambda i: own[i])] if mine else []
     units = doc["workloads"][longest[0]]["sol"] if longest else []
-    names, times, instances = column(doc["workloads"], "name"), Counter[str](), Counter[str]()
+    names, times, launches = column(doc["workloads"], "name"), Counter[str](), Counter[str]()
+    calls = column(doc["workloads"], "calls")
     for i in mine if item == "kernel" else ():
         times[function(names[i])] += own[i]
-        instances[function(names[i])] += 1
+        launches[function(names[i])] += max(int(calls[i] or 1), 1)
     most = max(times, key=lambda name: times[name], default="")
     return {
         "ns": ns,
@@ -110,7 +111,7 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
         "count": len(mine),
         "copies": sum(kinds[i] == "copy" for i in mine) if item == "kernel" else 0,
         "collect": frame["unjudged_collect"],
-        "function": (most, times[most], instances[most]) if instances[most] > 1 else None,
+        "function": (most, times[most], launches[most]) if launches[most] > 1 else None,
     }
 
 

@@ -15,7 +15,7 @@ from triage.capture.arrays import distinct
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.diagnosis.outcomes import Outcomes
 from triage.document.bundle import Bundle
-from triage.document.entries import SCHEMA, BlindSpotEntry, Head, RuledOutEntry
+from triage.document.entries import SCHEMA, BlindSpotEntry, Head
 from triage.document.page_entries import RooflineEntry
 from triage.findings import frame_entries, pass_entries, reference_entries
 from triage.findings.cause_chains import Causes
@@ -78,9 +78,7 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
     outcomes, causes = made.outcomes, made.causes
     lists = todo_lists(d, made.findings, made.items, causes)
     todo, listed = lists[0][2], [f.entry for f in made.findings]
-    excluded: list[RuledOutEntry] = [
-        {"rule": r, "workload": o.ids[w], "why": why} for o in outcomes for r, w, why in ruled_out(o)
-    ]
+    excluded = [(o.ids[r.row], r) for o in outcomes for r in ruled_out(o)]
     head: Head = {
         "schema": SCHEMA,
         "tool": {"name": "sol-triage", "version": d.version, "rules_sha256": d.book.sha256, "method": d.method},
@@ -94,14 +92,14 @@ def _bundle(d: Diagnosis, made: Listing, ways: bool) -> Bundle:
         todo=todo,
         scopes=lists[1:],
         passes=pass_entries.entries(d),
-        ruled_out=excluded,
+        excluded=excluded,
         blind_spots=_blind_spots(d, outcomes),
         quality=frame_entries.quality(d),
         rows=[f.row for f in made.findings],
         ways=Ways(d, outcomes) if ways else None,
         weighed=Weighed(outcomes),
         rooflines=_rooflines(outcomes) if ways else {},
-        rules=reference_entries.rules(d, {r["rule"] for r in (*listed, *excluded)}),
+        rules=reference_entries.rules(d, {f["rule"] for f in listed} | {r.rule for _, r in excluded}),
         causes=reference_entries.causes(d, {f["cause"] for f in listed} | {i["cause"] for i in todo} | _leading(d)),
         cause_of=_cause_of(d),
         chosen=d.top is not None,

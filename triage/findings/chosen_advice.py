@@ -10,13 +10,6 @@ from pathlib import Path
 
 from triage.ground.kernel_owners import owner_of
 
-# words of CUDA's and HIP's own dialect of C++, and those that other kinds of C have as well
-_DIALECT_RE = re.compile(
-    r"(?<![A-Za-z_])__[a-z]\w+|\b(?:cuda|hip)[A-Z]\w+|\bthreadIdx\b|-Xptxas|-maxrregcount|\bCUTLASS\b"
-)
-_OF_C_RE = re.compile(r"\b(?:float|double|int)[248]\b|#pragma|\bfunction pointers?\b")
-_KINDS_OF_C = ("sycl", "opencl", "kokkos")
-_DIALECTS = ("", "cuda", "hip")
 SAME = (
     0.6  # share of the shorter line's words from which on two lines are the same measure (judged on the samples' lists)
 )
@@ -48,13 +41,6 @@ def owner_advice(kernel: str) -> list[str]:
 def language_advice(language: str, cause: str) -> list[str]:
     """What to do about a cause in a language's words, "" for any; [] where it has none of its own."""
     return list(table("language_advice").get(language, {}).get(cause, {}).get("advice", []))
-
-
-def can_express(language: str, advice: str) -> bool:
-    """False for advice with words that a language, or an API other than CUDA and HIP, does not have; "" for an unknown one."""
-    if language in _DIALECTS:
-        return True
-    return not (_DIALECT_RE.search(advice) or (language not in _KINDS_OF_C and _OF_C_RE.search(advice)))
 
 
 def distinct(lines: Iterable[str]) -> list[str]:

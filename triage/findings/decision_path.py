@@ -28,6 +28,7 @@ LIMITS, PASSES, OPEN, NOTED = STATES
 _WORKING = ("sm", "l1tex", "l2", "vram")
 _FLIP = {">": "≤", "<": "≥"}
 HOLE = "{}"
+PERCENT, POINTS = f"{HOLE} %", f"{HOLE} points"
 
 
 class Shape(NamedTuple):
@@ -133,11 +134,11 @@ class Decisions:
         blind = "not measured: needs % of peak of two units or more"
         branches: list[Branch] = [(~known, "sol.top", "", "", blind, OPEN)]
         for k, u in enumerate(self.clusters.names):
-            mine, value = known & (index == k), f"{HARDWARE_UNITS[u]} {HOLE}"
+            mine, value = known & (index == k), f"{HARDWARE_UNITS[u]} {PERCENT}"
             branches += [
                 (mine & (top > self.high), "sol.top", value, above, "A: cut work of the top unit", LIMITS),
                 (mine & (top < self.low), "sol.top", value, below, "B: raise throughput, the units wait", NOTED),
-                (mine, "sol.top", value, between, "A and B: cut work and raise throughput", LIMITS),
+                (mine, "sol.top", value, between, "between A and B: cut work and raise throughput", LIMITS),
             ]  # fmt: skip
         return self._ask("Top SOL", top, branches)
 
@@ -198,8 +199,8 @@ class Decisions:
         hit = value > limit if bad == ">" else value < limit
         return [
             (where & np.isnan(value), metric, "", "", "not measured", OPEN),
-            (where & hit, metric, HOLE, f"{bad} {edge}", yes, LIMITS),
-            (where, metric, HOLE, f"{_FLIP[bad]} {edge}", no, PASSES),
+            (where & hit, metric, PERCENT, f"{bad} {edge}", yes, LIMITS),
+            (where, metric, PERCENT, f"{_FLIP[bad]} {edge}", no, PASSES),
         ]
 
     def _pathologies(self, where: Masks) -> list[Question]:
@@ -227,9 +228,9 @@ class Decisions:
             here = where & np.isnan(value) & np.isfinite(mine)
             value = np.where(np.isnan(value), mine, value)
             branches += [
-                (here & (value > saturated), metric, HOLE, f"> {show(saturated, 'ratio')}", "C: issue-bound; more warps do not help", LIMITS),
-                (here & (value < self.low), metric, HOLE, f"< {show(self.low, 'ratio')}", "D: latency-bound; more warps or fewer stalls", LIMITS),
-                (here, metric, HOLE, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "C and D: cut work and hide latency", LIMITS),
+                (here & (value > saturated), metric, PERCENT, f"> {show(saturated, 'ratio')}", "C: issue-bound; more warps do not help", LIMITS),
+                (here & (value < self.low), metric, PERCENT, f"< {show(self.low, 'ratio')}", "D: latency-bound; more warps or fewer stalls", LIMITS),
+                (here, metric, PERCENT, f"{whole_percent(self.low)} to {whole_percent(self.high)}", "between C and D: cut work and hide latency", LIMITS),
             ]  # fmt: skip
         branches.append((where, order[0], "", "", blind, OPEN))
         full = where & (value > saturated)
@@ -254,8 +255,8 @@ class Decisions:
             "SM and TEX equally high?",
             gap,
             [
-                (asked & (gap <= equal), "sol.sm_tex_gap", f"{HOLE} points", f"≤ {points(equal)}", "the SM-TEX interface", LIMITS),
-                (asked, "sol.sm_tex_gap", f"{HOLE} points", f"> {points(equal)}", "no", PASSES),
+                (asked & (gap <= equal), "sol.sm_tex_gap", POINTS, f"≤ {points(equal)}", "the SM-TEX interface", LIMITS),
+                (asked, "sol.sm_tex_gap", POINTS, f"> {points(equal)}", "no", PASSES),
             ],
         )  # fmt: skip
 
@@ -268,7 +269,7 @@ class Decisions:
         for k, name in enumerate((*have, "unknown")):
             mine = where & (~some if k == len(have) else some & (top == k))
             reason = name.replace("_", " ")
-            metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {HOLE}"
+            metric, value = f"stall.{reason.replace(' ', '_')}", f"{reason} {PERCENT}"
             branches += [
                 (mine & (share > notable), metric, value, f"> {show(notable, 'ratio')}", "top stall", LIMITS),
                 (mine, metric, value, f"≤ {show(notable, 'ratio')}", "no dominant stall", PASSES),
@@ -286,13 +287,16 @@ class Decisions:
             rate = self.at(metric)
             asked = known & self._involves(involved, units) & np.isfinite(rate)
             branches: list[Branch] = [
-                (asked & (rate > great), metric, HOLE, f"> {show(great, 'ratio')}", "great", PASSES),
-                (asked & (rate < poor), metric, HOLE, f"< {show(poor, 'ratio')}", "poor: check the access pattern", LIMITS),
-                (asked, metric, HOLE, f"{whole_percent(poor)} to {whole_percent(great)}", "good", PASSES),
+                (asked & (rate > great), metric, PERCENT, f"> {show(great, 'ratio')}", "great", PASSES),
+                (asked & (rate < poor), metric, PERCENT, f"< {show(poor, 'ratio')}", "poor: check the access pattern", LIMITS),
+                (asked, metric, PERCENT, f"{whole_percent(poor)} to {whole_percent(great)}", "good", PASSES),
             ]  # fmt: skip
             out.append(self._ask(f"{name} hit rate?", rate, branches))
         return out
 
 
 def _step(s: Shape, number: float) -> StepEntry:
-    return s.step(f"{number * 100:.1f}" if s.value.endswith("points") else show(number, "ratio"))
+    tenths = f"{number * 100:.1f}"
+    return s.step(
+        "100" if tenths == "100.0" else tenths
+    )  # the latter looks like a measurement; it is a limit or a whole

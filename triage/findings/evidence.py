@@ -192,9 +192,11 @@ def _strictest(checks: Sequence[Check]) -> list[Check]:
 
 
 def _adds_nothing(c: Check, other: Check) -> bool:
-    """True for a flag of what another comparison shows, a difference that equals it, or a far lower bound beside an upper one."""
+    """True for a flag of what another comparison shows, a difference that equals it, a far lower bound beside an upper one, or one of 0 of what goes into it."""
     if c.metric == other.metric:
         return c.threshold is not None and c.value == other.value and abs(c.threshold) < FAR * abs(c.value)
+    if c.threshold == 0 and c.op in (">", ">="):
+        return any(o.metric == c.metric for o in other.source.inputs)
     return any(o.metric == other.metric and (c.op == "is" or o.value == c.source.value) for o in c.source.inputs)
 
 

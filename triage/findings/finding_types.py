@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from msgspec import Struct
@@ -110,7 +110,8 @@ class Finding(EntryView):
     """One rule that fired on one workload: every key of its entry in the result is an attribute, such as `gain`.
 
     rule: the rule itself. part: index of the capture; workload: index in it, -1 for the whole capture. evidence: the
-    comparisons with exact values. row: the finding under finding_rows.COLUMNS.
+    comparisons with exact values. row: the finding under finding_rows.COLUMNS. looks: its
+    advice that changes nothing, and finds out more.
     """
 
     entry: FindingEntry
@@ -123,6 +124,7 @@ class Finding(EntryView):
     advice: tuple[str, ...]
     caveats: tuple[str, ...]
     fingerprint: str
+    looks: Set[str] = frozenset()
 
     def __init__(
         self, entry: FindingEntry, rule: Rule, part: int, workload: int, evidence: tuple[Check, ...], row: Row

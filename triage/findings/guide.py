@@ -156,7 +156,7 @@ class Guide:
             return _step(ask, titles, text or titles, LIMITS if spoken else NOTED)
         overruled = next((k for k, code in codes if code == OVERRULED), None)
         if overruled is not None:
-            return _step(ask, "", self._reasons.why_overruled(overruled, i), PASSES)
+            return _step(ask, "", self._reasons.why_overruled(overruled, i).why, PASSES)
         silent = [
             self._reasons.why_silent(k, i)[1] for k, code in codes if code == SILENT and not book.rules[k].is_concept
         ]

@@ -19,6 +19,7 @@ from triage.derive import View, derivations
 from triage.findings.evidence import at
 from triage.findings.finding_types import Origin
 from triage.ground.errors import BadCapture
+from triage.ground.phrasing import over_rows
 
 QUOTED = 3  # cells named of a value averaged over many
 
@@ -79,11 +80,7 @@ class Origins:
         # repeats in which the cell was empty are not part of the mean, nor of its count
         rows = rows[~np.isnan(column.values[rows])]
         if len(rows) > 1:
-            additive = schema.known(metric) and schema.get(metric).additive
-            # counters of repeats add up; rates weighted by time give the rate of all of them together
-            how = f"{'sum' if additive else 'mean'} over {len(rows)} rows" + (
-                "" if additive else ", weighted by GPU time"
-            )
+            how = over_rows(schema.known(metric) and schema.get(metric).additive, len(rows))
             cells = tuple(self._cell(metric, column, r, unit) for r in self._quoted(rows))
             return Origin(metric, value, unit, formula=how, inputs=cells)
         if not len(rows):

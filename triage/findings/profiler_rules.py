@@ -145,7 +145,7 @@ class SecondOpinion:
         for index in (*mine, *rest):
             name, code = book.rules[index].name, int(self.o.outcome(index)[i])
             if code == OVERRULED:
-                return RULED_OUT, self._reasons.why_overruled(index, i)
+                return RULED_OUT, self._reasons.why_overruled(index, i).why
             if code == BLIND:
                 asked = ", ".join(self.o.waits_for(index, i)[:3])
                 blind = blind or f"{name} needs {asked or 'a derived fact'}"

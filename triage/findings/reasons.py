@@ -10,6 +10,7 @@ import numpy as np
 from triage import schema
 from triage.capture.arrays import Indices, Masks, Values
 from triage.diagnosis.outcomes import EXPLAINED, Outcomes
+from triage.document.page_entries import RuledOut
 from triage.findings.evidence import at, describe_work, is_quantity, limit_of, metrics_behind, title_of, unit_of
 from triage.findings.text_fields import sentence
 from triage.ground.columns import anywhere, is_column
@@ -26,8 +27,8 @@ class Reasons:
     def __init__(self, outcomes: Outcomes) -> None:
         self.o = outcomes
 
-    def why_overruled(self, index: int, i: int) -> str:
-        """Title of an overruled rule at position i, and the finding that overrules it."""
+    def why_overruled(self, index: int, i: int) -> RuledOut:
+        """An overruled rule at position i, covered by the finding that overrules it."""
         return self._overruled(self.o.d.book.rules[index], self.o.overruled_by(index, i), i)
 
     def why_silent(self, index: int, i: int) -> tuple[bool, str]:
@@ -42,14 +43,11 @@ class Reasons:
                 return True, f"applies only with {needed}"
         only = np.zeros(self.o.view.size, dtype=bool)
         only[i] = True
-        return False, next((why for _, _, why in self._failing(rule, index, only)), "")
+        return False, next((why for _, why in self._failing(rule, index, only)), "")
 
-    def ruled_out(self, some: Masks | None = None) -> list[tuple[str, int, str]]:
-        """(rule id, workload index, why) for overruled findings and for excluded causes worth naming.
-
-        some: of which workloads; None for all.
-        """
-        o, out = self.o, []
+    def ruled_out(self, some: Masks | None = None) -> list[RuledOut]:
+        """Overruled findings, and excluded causes worth naming. some: of which workloads; None for all."""
+        o, out = self.o, list[RuledOut]()
         asked = o.view.leaf if some is None else o.view.leaf & some
         for index in o.truth.fired:
             rule = o.d.book.rules[index]
@@ -57,12 +55,12 @@ class Reasons:
                 continue
             for by, hit in o.truth.overruled.get(index, ()):
                 where = np.flatnonzero(hit & asked) if by not in o.d.book.settings else ()
-                out += [(rule.id, int(o.rows[i]), self._overruled(rule, by, int(i))) for i in where]
+                out += [self._overruled(rule, by, int(i)) for i in where]
             if rule.rules_out:
                 out += self._excluded(rule, index, o.silent(index) & asked & self._relevant(rule))
         # one reason is enough for a title, whichever rules share it
-        first = {(w, text.partition(": covered")[0]): (name, w, text) for name, w, text in sorted(out, reverse=True)}
-        return sorted(first.values(), key=lambda r: (r[1], r[0]))
+        first = {(r.row, r.title, r.covered or r.reason): r for r in sorted(out, reverse=True)}
+        return sorted(first.values(), key=lambda r: (r.row, r.rule))
 
     def _relevant(self, rule: Rule) -> Masks:
         """Mask of workloads where no premise of the rule is false; elsewhere its cause needs no excluding."""
@@ -82,28 +80,32 @@ class Reasons:
                 out.setdefault(name, []).append((index, held))
         return out
 
-    def _overruled(self, rule: Rule, by: str, i: int) -> str:
+    def _overruled(self, rule: Rule, by: str, i: int) -> RuledOut:
+        row, title = int(self.o.rows[i]), localize(rule.title)
+        return RuledOut(rule.id, row, title, f"covered by {self._overruling(by, i)}", covered=True)
+
+    def _overruling(self, by: str, i: int) -> str:
         rules = self.o.d.book.rules
         held = [k for k, mask in self._makers.get(by, ()) if mask[i]]
         index = min(held, key=lambda k: (len(rules[k].needs), k), default=None)  # the plainest reason
         if index is None:
-            return f"{localize(rule.title)}: covered by {by}"
+            return by
         other = rules[index]
         reason = sentence(other.finding, other, self.o.lookup(index), i) if other.finding else localize(other.title)
         # a derived fact is in no list of findings: its number would lead nowhere
         found = "" if other.is_concept else f"{other.id}: "
-        return f"{localize(rule.title)}: covered by {found}{lower_first(reason).removesuffix('.')}"
+        return f"{found}{lower_first(reason).removesuffix('.')}"
 
-    def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[tuple[str, int, str]]:
+    def _excluded(self, rule: Rule, index: int, silent: Masks) -> Iterator[RuledOut]:
         """`Divergence: VALU active lanes 100 %, not below 75 %`: the first comparison that failed.
 
         A cause that this kind of work, device or API cannot have was never in question: it is left out.
         """
         title = localize(rule.rules_out)
-        return ((name, w, f"{title}: {why}") for name, w, why in self._failing(rule, index, silent, measured=True))
+        return (RuledOut(rule.id, w, title, why) for w, why in self._failing(rule, index, silent, measured=True))
 
-    def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[str, int, str]]:
-        """(rule id, workload, first comparison that failed) where a rule is silent.
+    def _failing(self, rule: Rule, index: int, silent: Masks, measured: bool = False) -> Iterator[tuple[int, str]]:
+        """(workload index, first comparison that failed) where a rule is silent.
 
         measured: only where that rests on a value that was measured; `counter or 0` without the counter excludes nothing.
         """
@@ -127,7 +129,7 @@ class Reasons:
             if plain and not is_column(limit):  # nearly always: one metric against one number
                 text, gate = failure("", float(limit)), measured and gates("", float(limit))
                 yield from (
-                    (rule.id, w, text(v))
+                    (w, text(v))
                     for w, v in zip(places, self._at(value, where), strict=True)
                     if not (gate or (measured and guard and v == 0))
                 )
@@ -147,7 +149,7 @@ class Reasons:
                     or (inputs and all(x[i] != x[i] for x in inputs))
                 ):
                     continue
-                yield rule.id, w, failure(chosen, bound)(v)
+                yield w, failure(chosen, bound)(v)
 
     @staticmethod
     def _at(values: Values, where: Indices) -> list[float]:
@@ -179,7 +181,7 @@ def _failed(rule: Rule, c: Condition, chosen: str, limit: float) -> Callable[[fl
     )
 
 
-def ruled_out(o: Outcomes) -> list[tuple[str, int, str]]:
+def ruled_out(o: Outcomes) -> list[RuledOut]:
     """Causes that are ruled out, as reports list them (see Reasons.ruled_out).
 
     Of many workloads, or where not every finding is listed, only those of workloads with a listed finding.

@@ -31,6 +31,7 @@ def _rule(r: Rule, method: str) -> RuleEntry:
         "name": r.name,
         "title": localize(r.title),
         "summary": localize(r.summary or r.title),
+        "gain": localize(r.gain.because) if r.gain else "",
         "thresholds": limits,
         "cites": [cite(c) for c in r.cites],
     }

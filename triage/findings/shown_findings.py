@@ -18,13 +18,12 @@ from triage.document import finding_rows
 from triage.document.entries import CiteEntry, CodeEntry, FindingEntry, GainEntry
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.chosen_advice import can_express
 from triage.findings.evidence import at, holding_checks, stated_checks, stated_metrics
 from triage.findings.finding_types import Finding, Origin
 from triage.findings.identity import fingerprint, identity
 from triage.findings.locations import locations
 from triage.findings.origins import Origins
-from triage.findings.text_fields import NOT_MEASURED, sentence
+from triage.findings.text_fields import sentence
 from triage.findings.wait_evidence import evidence
 from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of
@@ -155,7 +154,6 @@ class _Maker:
             "level": level(
                 (gain["share"] or 0.0) * alike if gain else None,
                 confidence,
-                gain["of"] if gain else "workload",
                 bool(gain and gain["low"]),
             ),
             "confidence": confidence,
@@ -175,17 +173,18 @@ class _Maker:
             "locations": places,
             "fingerprint": fingerprint(rule, identity(part.capture, workload)),
         }
-        return Finding(entry, rule, part.number, workload, checks, self._row(entry, workload))
+        made = Finding(entry, rule, part.number, workload, checks, self._row(entry, workload))
+        made.looks = {text for a, text in advice if a.look}
+        return made
 
     def _advice(self, rule: Rule, lookup: Lookup, i: int, here: Mapping[str, str]) -> list[tuple[Advice, str]]:
         """The advice that holds here, with its sentence; none with a number that was not measured."""
-        out = [
-            (a, sentence(a.text, rule, lookup, i))
+        out = (
+            (a, sentence(a.text, rule, lookup, i, whole=True))
             for a in rule.advice
             if suits(a.where, here) and (a.only_if is None or at(lookup.once(a.only_if), i) != 0)
-        ]
-        language = here.get("api", "") if here.get("work") != "graphics" else ""
-        return [(a, text) for a, text in out if NOT_MEASURED not in text and can_express(language, text)]
+        )
+        return [(a, text) for a, text in out if text]
 
     def _row(self, entry: FindingEntry, workload: int) -> finding_rows.Row:
         """The finding under finding_rows.COLUMNS."""

@@ -58,14 +58,14 @@ def _kind(view: View, i: int) -> str:
     return str(view.capture.kinds[_row(view, i)]) or "unknown"
 
 
-def _loader_function(view: View, i: int) -> str:
+def _loader_function(view: View, i: int) -> str | None:
     known = view.capture.timeline
-    return known.loading_in[0] if known is not None and known.loading_in else NOT_MEASURED
+    return known.loading_in[0] if known is not None and known.loading_in else None
 
 
-# What each text field becomes at position i of a view; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
+# What each text field becomes at position i of a view, None where it is not known; rulebook.rule.TEXT_FIELDS has the names, for authors' mistakes.
 # {detail} is not among them: it belongs to a rule's first need, see `sentence`.
-FIELDS: dict[str, Callable[[View, int], str]] = {
+FIELDS: dict[str, Callable[[View, int], str | None]] = {
     "workload": _workload,
     "kind": _kind,
     "top_unit": _top_unit,
@@ -78,15 +78,23 @@ FIELDS: dict[str, Callable[[View, int], str]] = {
 QUOTED = ("workload", "loader_function")  # names from the capture
 
 
-def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
+def sentence(template: str, rule: Rule, lookup: Lookup, i: int, *, whole: bool = False) -> str:
     """A rule's sentence with its fields filled in for position i of the lookup's view; NOT_MEASURED where one is missing.
 
-    A clause in double square brackets goes with its field.
+    A clause in double square brackets goes with its field. whole: "" where one is missing outside of such.
     """
+    missing: list[str] = []
 
     def clause(m: re.Match[str]) -> str:
-        whole = FIELD.sub(fill, m[1])
-        return "" if NOT_MEASURED in whole else whole
+        known, whole = len(missing), FIELD.sub(fill, m[1])
+        if len(missing) == known:
+            return whole
+        del missing[known:]
+        return ""
+
+    def unknown(name: str) -> str:
+        missing.append(name)
+        return NOT_MEASURED
 
     def fill(m: re.Match[str]) -> str:
         name, spec = m[1], m[2]
@@ -95,12 +103,11 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
         # lets first, as in a condition: a word of FIELDS never hides a rule's own number
         if not (name in rule.let or schema.known(name)):
             word = FIELDS[name](lookup.view, i)
-            return word if name in QUOTED else localize(word)
+            return unknown(name) if word is None else word if name in QUOTED else localize(word)
         values = lookup(name)
         value = float(values[i]) if is_column(values) else float(values)
-        # an advice that would say this is dropped, a finding says it
         if value != value:
-            return NOT_MEASURED
+            return unknown(name)
         if spec:
             return format(value, spec).replace("%", " %")
         return show(value, schema.get(name).unit if schema.known(name) else "count")
@@ -109,7 +116,8 @@ def sentence(template: str, rule: Rule, lookup: Lookup, i: int) -> str:
     text = localize(template)
     if "[[" in text:
         text = _CLAUSE.sub(clause, text)
-    return FIELD.sub(fill, text) if "{" in text else text  # most advice has none
+    text = FIELD.sub(fill, text) if "{" in text else text  # most advice has none
+    return "" if whole and missing else text
 
 
 def _detail(rule: Rule, lookup: Lookup) -> str:
@@ -118,18 +126,17 @@ def _detail(rule: Rule, lookup: Lookup) -> str:
     return source.detail if isinstance(source, Derived) else ""
 
 
-def verdict_text(limiter: int, best: str, *, measured: bool = True) -> str:
+def verdict_text(limiter: int, best: str = "", *, namesake: bool = False, measured: bool = True) -> str:
     """One sentence on a workload: its limiter, then `best`, the title of its best finding ("" for none).
 
-    limiter: a position in CLASSES. measured: False where waits alone make it latency-bound, and no unit was measured:
+    limiter: a position in CLASSES. namesake: the title names it as well. measured: False where waits alone make it latency-bound, and no unit was measured:
     nothing is claimed of units then.
     """
     words = limiter_words(CLASSES[limiter])
     phrase = words.limited if words.id == "latency" and not measured else words.phrase
-    if not best or phrase.partition(":")[0].casefold() == best.casefold():  # `memory-bound; memory-bound`
+    if not best:
         return f"{upper_first(phrase)}."
-    named, titled = (text.partition(" (")[0].casefold() for text in (phrase, best))
-    if named == titled:  # the title is the narrower of two alike
+    if namesake:  # the title is the narrower of two alike
         return f"{upper_first(best)}."
     return f"{upper_first(phrase)}; {best}."
 

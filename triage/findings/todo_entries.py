@@ -16,7 +16,7 @@ from triage.document.entries import VERDICT_CLASSES, ItemEntry
 from triage.document.headline import shorten_middle
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.chosen_advice import can_express, distinct, language_advice, owner_advice
+from triage.findings.chosen_advice import distinct, language_advice, owner_advice
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.findings.workload_facts import own_facts
@@ -85,16 +85,16 @@ def _entry(
     advice = theirs or distinct(
         (*own, *f["advice"], *general(cause, view, own_facts(view.capture, w, language)), *rest)
     )
-    mine = set(item.workloads)
+    mine, is_suspect = set(item.workloads), bool(d.cause_index.is_suspect[item.rule])
+    looks = finding.looks | {localize(a.text) for a in cause.advice if a.look}
     return {
         "rank": rank,
         "cause": cause.id,
         "title": localize(cause.title),
-        "verdict_class": VERDICT_CLASSES[SUSPECT if d.cause_index.is_suspect[item.rule] else FIX],
+        "verdict_class": VERDICT_CLASSES[SUSPECT if is_suspect else FIX],
         "level": level(
             item.fraction * alike if share is None or (rank == 1 and not item.saved_ns) else share,
             f["confidence"],
-            f["gain"]["of"] if f["gain"] else "workload",
             bool(item.low_ns),
         ),
         "confidence": f["confidence"],
@@ -112,6 +112,7 @@ def _entry(
         "chain": causes.links(item, finding, listed),
         "message": _of_one(worst, item, d) + f["message"] + _after(item, d),
         "action": advice[0] if advice else localize(cause.meaning),
+        "action_kind": "investigate" if looks & {*advice[:1]} else "try" if is_suspect else "fix",
         "advice": advice,
         "code": [] if theirs else f["code"],
         "verify": f["verify"],
@@ -154,9 +155,5 @@ def in_words_of(language: str, cause: Cause, view: View) -> list[str]:
 
 def general(cause: Cause, view: View, own: Mapping[str, str]) -> list[str]:
     """Advice of a cause for the GPU and API of the capture, and for one workload; general advice first. own: facts of it."""
-    facts, language = {**gpu_facts(view), **own}, own.get("api", "")
-    return [
-        localize(a.text)
-        for a in cause.advice
-        if fits(a.where, facts) and ("api" in a.where or can_express(language, a.text))
-    ]
+    facts = {**gpu_facts(view), **own}
+    return [localize(a.text) for a in cause.advice if fits(a.where, facts)]

@@ -15,6 +15,7 @@ from triage.diagnosis.outcomes import Outcomes
 from triage.document.page_entries import NearEntry, NumberEntry, OpenEntry, WeighedEntry
 from triage.findings.evidence import at
 from triage.findings.near_misses import near_misses
+from triage.ground.phrasing import over_rows
 from triage.ground.stalls import STALLS
 from triage.inference.evaluate import BLIND, NOT_APPLICABLE
 from triage.rulebook.cause import Cause
@@ -107,7 +108,7 @@ def _numbers(o: Outcomes, i: int, metrics: Iterable[str]) -> list[NumberEntry]:
         elif column is not None and column.formula:
             formula = column.formula
         elif isinstance(column, Column) and len(o.capture.rows_of(w)) > 1:
-            formula = "sum over its rows" if schema.get(m).additive else "mean over its rows, weighted by GPU time"
+            formula = over_rows(schema.get(m).additive)
         out.append({"metric": m, "value": value, "unit": schema.get(m).unit, "formula": formula})
     return out
 

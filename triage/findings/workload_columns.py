@@ -161,14 +161,16 @@ class Columns:
     def verdict(self) -> list[str]:
         """One sentence per workload; equal ones share the text."""
         book, causes = self._d.book, self._d.cause_index.names
-        made: dict[tuple[int, str, bool], str] = {}
+        made: dict[tuple[int, str, bool, bool], str] = {}
         out = []
         workloads = zip(self.rows.tolist(), self.limiter.tolist(), self._o.units_measured.tolist(), strict=True)
         for i, (w, limiter, measured) in enumerate(workloads):
             lead, top = int(self._own_leader[i]), self._best.get((self._p, w))
-            key = (limiter, book.cause(causes[lead]).title if lead >= 0 else top.rule.title if top else "", measured)
+            cause = book.causes.get(causes[lead] if lead >= 0 else top.rule.cause if top else "")
+            title = cause.title if lead >= 0 and cause else top.rule.title if top else ""
+            key = (limiter, title, bool(cause and cause.namesake and cause.limiter == CLASSES[limiter]), measured)
             if key not in made:
-                made[key] = verdict_text(limiter, lower_first(localize(key[1])), measured=measured)
+                made[key] = verdict_text(limiter, lower_first(localize(title)), namesake=key[2], measured=measured)
             out.append(made[key])
         return out
 

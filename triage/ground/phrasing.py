@@ -22,6 +22,11 @@ def over(count: int, word: str) -> str:
     return f" over {plural(count, word)}" if count > 1 else ""
 
 
+def over_rows(additive: bool, count: object = "its") -> str:
+    """`sum over 3 rows`, `mean over its rows, weighted by GPU time`: how the number of a repeated workload is made."""
+    return f"sum over {count} rows" if additive else f"mean over {count} rows, weighted by GPU time"
+
+
 def with_copies(count: int, copies: int, item: str) -> str:
     """`5 kernels, 2 copies and fills`: what of a count are copies is not called a kernel."""
     work = plural(count - copies, item)
@@ -51,6 +56,12 @@ def lower_first(text: str) -> str:
     """Lower-case the first letter, unless the first word is an abbreviation (SMs, L2, TEX, HiZ)."""
     word = text.partition(" ")[0].partition("-")[0][1:]
     return text if len(text) < 2 or word[:1].isdigit() or word.lower() != word else text[:1].lower() + text[1:]
+
+
+def cut_middle(text: str, most: int) -> str:
+    """A text of at most `most` characters: what is longer loses its middle."""
+    head = (most - 1) * 2 // 3
+    return text if len(text) <= most else f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
 def upper_first(text: str) -> str:

@@ -241,10 +241,10 @@ def show(value: float, unit: str, digits: int = 3) -> str:
     """A canonical value as people read it: 0.472 ratio -> `47.2 %`, 1.23e6 ns -> `1.23 ms`, NaN -> `not measured`."""
     if value != value:
         return "not measured"
-    if unit == "ratio":
-        return f"{value * 100:.1f} %" if abs(value) < 0.9995 or abs(value) > 1.0005 else f"{value * 100:.0f} %"
-    if unit == "points":
-        return f"{value * 100:.1f} points"
+    if unit in ("ratio", "points"):
+        return show(*display(value, unit)) if unit == "ratio" else f"{value * 100:.1f} points"
+    if unit == "%":  # 100.0 % looks like a measurement; it is a limit or a whole
+        return f"{value:.1f} %" if abs(abs(value) - 100) > 0.05 else f"{value:.0f} %"
     if unit == "celsius":
         return f"{value:.0f} °C"
     scales = {

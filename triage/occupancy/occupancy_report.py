@@ -180,7 +180,7 @@ class Report(Struct, frozen=True):
             found.append(("exact number", "cudaOccupancyMaxActiveClusters on the device"))
         return [
             *found,
-            ("layout", layout.source.partition(":")[0] if layout.source.startswith("not ") else layout.chip),
+            ("layout", layout.doubt or layout.chip),
         ]
 
     def to_dict(self) -> dict[str, object]:

@@ -32,6 +32,7 @@ CHANCE = 0.05  # family-wise error of a whole comparison
 MAX_EXTRA_RUNS = 99  # further runs; more than these are not proposed
 TRIM = 0.2
 _OUTLYING = 6.0  # robust standard deviations; calibrated, like the next, to 1 % false remarks on normal noise
+MIN_RUNS_OF_MODES = 8  # heuristic: of fewer, two and two within what single runs may differ by are chance
 _GAP = 7.0  # widths of a gap between two groups of runs, in standard deviations inside them
 _MIN_OUTLIER_GAP = 0.01  # nor is anything an outlier or a mode of its own that lies closer than this share of the time
 
@@ -65,6 +66,13 @@ class Repeats(Struct, frozen=True):
     def where(self, which: Masks, other: Repeats) -> Repeats:
         """These, but for some workloads the runs of another figure of the same captures."""
         return Repeats(np.where(which, other.ordered, self.ordered), np.where(which, other.count, self.count))
+
+    def added(self, groups: Sequence[Sequence[int]]) -> Repeats:
+        """With the sum of each group's runs, by rank, as those of its first workload."""
+        ordered, count = self.ordered.copy(), self.count.copy()
+        for group in groups:
+            ordered[:, group[0]], count[group[0]] = self.ordered[:, group].sum(axis=1), self.count[group].min()
+        return Repeats(ordered, count)
 
     def at(self, i: int) -> list[float]:
         """The runs of one workload, rising."""
@@ -180,6 +188,8 @@ def _of_as_many(x: Runs, y: Runs, within: Floats, chance: float, floor: float, m
     if _kept(n) + _kept(m) - 2 < 1:
         gap, half = y[0] - x[0], np.log1p(np.maximum(UNREPEATED * floor, within))
         verdict = _verdicts(gap, half, floor, margin)
+        # what is assumed to be noise counts as none, unless "same" must exclude less
+        verdict[(np.abs(gap) <= half) & (half <= math.log1p(margin))] = VERDICTS.index(SAME)
         # two runs more a side give four degrees of freedom: the least from which noise can be measured
         return _differences(gap, half, floor, verdict, np.where(verdict == _INCONCLUSIVE, 2, 0), measured=False)
     gap, scale = _trimmed_means(y) - _trimmed_means(x), _scales(x, y)
@@ -293,6 +303,7 @@ def _modes(values: Floats) -> list[Floats]:
     inside = math.sqrt(
         (float(np.square(low - low.mean()).sum()) + float(np.square(high - high.mean()).sum())) / (len(values) - 2)
     )
-    if gaps[cut - 2] <= max(_GAP * inside * (1 + 4 / len(values)), math.log1p(_MIN_OUTLIER_GAP)):
+    least = _MIN_OUTLIER_GAP if len(values) >= MIN_RUNS_OF_MODES else UNREPEATED * FLOOR
+    if gaps[cut - 2] <= max(_GAP * inside * (1 + 4 / len(values)), math.log1p(least)):
         return []
     return [low, high]

@@ -6,7 +6,6 @@ No layout, no advice, ids instead of titles. What is computed begins with `~`; t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from triage import schema
@@ -241,7 +240,7 @@ class _Workload:
         """The name, with `~` where it has a formula, which is kept."""
         if not formula:
             return name
-        text = short(clean(re.sub(r"over \d+ rows", "over its rows", formula)), MAX_FORMULA)
+        text = short(clean(formula), MAX_FORMULA)
         names = self.formulas.setdefault(text, [])
         if name not in names:
             names.append(name)
@@ -268,11 +267,11 @@ class _Workload:
         if near:
             yield f"near misses: {_reasons(list(near.items())[::-1][:4])}"
         out: dict[str, str] = {}
-        for r in self.b.ruled_out:
-            cause = self.b.cause_of.get(r["rule"], "")
+        for workload, r in self.b.excluded:
+            cause = self.b.cause_of.get(r.rule, "")
             # findings covered by another one are listed above
-            if r["workload"] == self.w["id"] and ": covered by " not in r["why"] and cause not in here | {*near, ""}:
-                out.setdefault(cause, r["why"].partition(": ")[2])
+            if workload == self.w["id"] and not r.covered and cause not in here | {*near, ""}:
+                out.setdefault(cause, r.reason)
         alike = [x["cause"] for x in self.weighed["alike"]]
         if out:
             yield f"ruled out: {_reasons(sorted(out.items(), key=lambda x: x[0] not in alike)[:6])}"
@@ -299,7 +298,7 @@ def _saving(gain: GainEntry | None) -> str:
     doubt = ", may save nothing" if low < 0.005 else ""
     if gain["fraction"] < 0.005:
         return f"saving ~0, at most {percent(bound)}"
-    return f"saves ~{percent(gain['fraction'])} of {of} ({percent(low).removesuffix(' %')} to {percent(bound)}{doubt})"
+    return f"saves ~{percent(gain['fraction'])} of {of} ({percent(low)} to {percent(bound)}{doubt})"
 
 
 def _opinion(o: OpinionEntry) -> str:

@@ -21,20 +21,21 @@ _MAX_FIGURES = 3  # figures of several accesses that are listed; of more the ran
 
 
 def location(place: LocationEntry) -> str:
-    """`kernel.cu:41 (global load): 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
+    """`kernel.cu:41 (global load) “v = in[i];”: 62 % of stalls, 8.0x the accesses needed, top stall barrier`."""
     at = _at(place) if place["line"] or place["function"] else f"address{_offset(place)}"
     what = place["access"] or ("" if place["line"] else place["mnemonic"])
-    parts = [f"{at}{f' ({what})' if what else ''}: {percent(place['share'])} of {place['what']}"]
+    code = f" “{short(place['source'], 100)}”" if place["source"] else ""
+    parts = [f"{at}{f' ({what})' if what else ''}{code}: {percent(place['share'])} of {place['what']}"]
     if place["excess"] and place["excess"] > MIN_EXCESS:
         parts.append(f"{place['excess']:.1f}x the accesses needed")
     if place["reason"] and place["reason"] not in place["what"]:
         parts.append(f"top stall {short(place['reason'], 40)}")
-    return ", ".join(parts) + (f": {short(place['source'], 100)}" if place["source"] else "")
+    return ", ".join(parts)
 
 
 def in_full(place: LocationEntry) -> str:
     """The place and what its warps wait for."""
-    return " - ".join(filter(None, (location(place), waits(place))))
+    return ". ".join(filter(None, (location(place), waits(place))))
 
 
 def waits(place: LocationEntry) -> str:
@@ -125,7 +126,7 @@ def _per_request(p: ProducerEntry) -> str:
     figures = [f for f in p["figures"] if f] or ([p["per_request"]] if p["per_request"] else [])
     parts = []
     if figures and p["unit"]:
-        texts = [f"{f:.1f}".removesuffix(".0") for f in figures]
+        texts = [f"{round(f, 1):g}" for f in figures]
         text = " and ".join(texts) if len(texts) <= _MAX_FIGURES else f"{texts[0]} to {texts[-1]}"
         parts.append(f"{text} {p['unit'].removesuffix('s') if text == '1' else p['unit']}")
     if p["operations"] and p["operations"] > 1:

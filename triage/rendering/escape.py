@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from triage.ground.kernel_names import kernel, plain
+from triage.ground.phrasing import cut_middle
 
 # Bidirectional controls and invisible characters reorder or hide the text around them in a report.
 _HIDDEN = re.compile(
@@ -65,12 +66,7 @@ _MORE = "… / "  # levels that do not fit
 
 def excerpt(text: object, most: int) -> str:
     """Cleaned and cut to `most` characters in the middle: prose, which `short` would take for the name that stands in it."""
-    line = clean(text)
-    if len(line) <= most:
-        return line
-    head = (most - 1) * 2 // 3
-    tail = most - 1 - head
-    return f"{line[:head]}…{line[len(line) - tail :]}"
+    return cut_middle(clean(text), most)
 
 
 def distinct(texts: Sequence[object], most: int = 60, taken: Sequence[int] = ()) -> list[str]:

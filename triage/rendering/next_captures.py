@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
-import re
-
 from triage.document.missing_counters import CollectEntry
 from triage.document.summary import Summary
+from triage.ground.collect_command import Command
 from triage.ground.phrasing import first_of, plural
 from triage.ground.terminology import voice
 from triage.rendering.phrases import label
 
-# a program, words, then an option or a quoted text: instructions in words have a colon before
-COMMAND_RE = re.compile(r"[a-z][\w.-]* (?:[\w.-]+ )*(?:-|')")
 MAX_SHOWN_CHARS = 600  # a longer command buries the lines around it
 MAX_COMMAND_CHARS = 8_000  # a longer command is none that every shell takes
-
-
-def collect(b: CollectEntry) -> str:
-    """`enables 7 checks on 3 markers`."""
-    return f"enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"
 
 
 def collect_next(s: Summary, full: bool = False) -> list[tuple[str, str]]:
     """(sentence, command) of what to collect next: one command, the same in every report, once and last; "" for a sentence without one.
 
-    full: also what each missing counter enables, and a long command, which a short report only names.
+    Before a command the sentence ends with a colon. full: also what each missing counter enables, and a long command, which a
+    short report only names.
     """
     spots, everything = s["blind"], s["collect_all"] or ""
     if not spots or (not full and s["unjudged"] and s["unjudged"]["collect"]):
         return []  # the command that decides stands above
-    if len(everything) > (MAX_COMMAND_CHARS if COMMAND_RE.match(everything) else MAX_SHOWN_CHARS):
+    if len(everything) > (MAX_COMMAND_CHARS if runs(everything) else MAX_SHOWN_CHARS):
         everything = ""
     one = everything or (spots[0]["collect"] if len({b["collect"] for b in spots}) == 1 else "")
     if one:
         rules = {r for b in spots for r in b["rules"]}
         some = f"{len(rules):,} of " if len(rules) < s["waiting"] else ""  # the settings of the capture lack the others
-        overlap = (
-            ", some listed with several groups" if full and sum(len(b["rules"]) for b in spots) > len(rules) else ""
-        )
-        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated{overlap}. To measure what is missing:"
+        checks = f"{some}{plural(s['waiting'], 'check')} not evaluated. To measure what is missing:"
         if len(one) > MAX_SHOWN_CHARS and not full:
-            return [(f"{checks} a command of {len(one):,} characters, in --full and in -o report.html.", "")]
-        each = [(f"{missing(b, 4)}: {collect(b)}", "") for b in spots] if full and len(spots) > 1 else []
+            return [(f"{checks} the command ({len(one):,} characters) is in --full and in -o report.html.", "")]
+        each = [(missing(b), "") for b in spots] if full and len(spots) > 1 else []
         return [*each, (checks, one)]
-    listed = [(f"{missing(b, 4)}: {collect(b)}", b["collect"]) for b in (spots if full else spots[:1])]
+    listed = [(f"{missing(b)}:", b["collect"]) for b in (spots if full else spots[:1])]
     return listed if full or len(spots) < 2 else [*listed, (f"{plural(len(spots) - 1, 'more command')}: --full", "")]
 
 
-def missing(b: CollectEntry, most: int = 8) -> str:
-    """Labels of the metrics to collect."""
+def runs(text: str) -> bool:
+    """True for a command of a shell, which is copied whole."""
+    return isinstance(text, Command) and bool(text.program)
+
+
+def missing(b: CollectEntry) -> str:
+    """`TEX hit rate, L2 hit rate: enables 7 checks on 3 markers`: labels of the metrics to collect, and what for."""
     # several ids may share a label
     names = list(dict.fromkeys(label(m) for m in b["missing"]))
-    return first_of(names, most)
+    return f"{first_of(names, 4)}: enables {plural(len(b['rules']), 'check')} on {plural(b['workloads'], voice().item)}"

@@ -91,7 +91,7 @@ def cover(operators: Sequence[OperatorEntry] | None) -> str:
     if not 0 < share < MIN_COVER:
         return ""
     busy = f"{phrases.time(ns)} of {phrases.time(ns / share)} busy"
-    return f"Operators started {busy}; graphs, earlier launches or other libraries the rest."
+    return f"Operators account for {busy}; collectives, graphs, earlier launches or other libraries for the rest."
 
 
 def operator_table(

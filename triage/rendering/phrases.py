@@ -29,6 +29,8 @@ from triage.ground.units import show
 from triage.rendering.escape import clean, distinct, excerpt, nearest, short
 
 MINUS = "\u2212"
+MAX_DETAIL_CHARS = 300  # of a text without cells, or the name of a column
+MAX_FORMULA_CHARS = 80  # of a formula beside its cells
 
 
 def time(ns: float | None, digits: int = 3) -> str:
@@ -45,9 +47,6 @@ def number(value: float | None, unit: str) -> str:
     """A value of the result document (ratios are already percent, their differences points)."""
     if value is None:
         return "–"
-    if unit == "%":
-        # 100.0 % looks like a measurement; it is a limit or a whole
-        return f"{value:.1f} %" if abs(abs(value) - 100) > 0.05 else f"{value:.0f} %"
     return f"{value:.1f} points" if unit == "points" else show(value, unit)
 
 
@@ -72,16 +71,15 @@ def base() -> str:
 
 
 def recoverable(s: Summary) -> str:
-    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, 7.23 ms each, range ...`."""
+    """`3.54 ms (25 %), range 182 µs to 7.62 ms`; of several devices `28.9 ms (47 %) over 4 devices, range ...`."""
     r = s["recoverable"]
     if not s["duration_ns"]:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    count = len(s["timeline"]["devices"]) if s["timeline"] else 1
-    each = f"{over(count, 'device')}, {time(r['likely']['ns'] / count)} each" if count > 1 else ""
+    devices = over(len(s["timeline"]["devices"]) if s["timeline"] else 1, "device")
     share = percent(r["likely"]["share"])
-    return f"{time(r['likely']['ns'])} ({share}){each}, {range_(r['low']['ns'], r['bound']['ns'])}"
+    return f"{time(r['likely']['ns'])} ({share}){devices}, {range_(r['low']['ns'], r['bound']['ns'])}"
 
 
 def range_(low: float | None, bound: float | None) -> str:
@@ -100,10 +98,10 @@ def and_more(count: int) -> str:
 
 
 def shares(c: TodoItem, elsewhere: str = "items above") -> str:
-    """`293 µs on its own, 273 µs after items above, which shorten the same work.`; "" where nothing is shared."""
+    """`293 µs if done alone, 273 µs once items above are done.`; "" where nothing is shared."""
     if not c["saved_ns"] or not c["alone_ns"] or c["alone_ns"] <= 1.02 * c["saved_ns"]:
         return ""
-    return f"{time(c['alone_ns'])} on its own, {time(c['saved_ns'])} after {elsewhere}, which shorten the same work."
+    return f"{time(c['alone_ns'])} if done alone, {time(c['saved_ns'])} once {elsewhere} are done."
 
 
 def limiters(s: Summary, most: int = 9) -> str:
@@ -266,43 +264,30 @@ def limit(e: EvidenceEntry) -> str:
 
 
 def spoken(formula: str) -> str:
-    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`; limits in words."""
-    text = localize(formula)
-    while found := _CLAMP.search(text):
-        text = f"{text[: found.start()]}{_limited(*found.groups())}{text[found.end() :]}"
-    words = _ID.sub(lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], text)
-    words = (
-        words.replace("most(", "highest of (")
-        .replace("least(", "lowest of (")
-        .replace(" is known or ", " is known, else ")
+    """A formula with its metrics' labels: `sm.active or 1` becomes `SM active, else 1`."""
+    words = _ID.sub(
+        lambda m: label(m[1]) + (", else " if m[2] else "") if schema.known(m[1]) else m[0], localize(formula)
     )
-    words = _BARE.sub(r"\1", words)
-    return words[1:-1] if _WHOLE.fullmatch(words) else words
+    return words.replace("most(", "highest of (").replace("least(", "lowest of (")
 
 
-def _limited(inside: str, low: str, high: str) -> str:
-    """`(x, at most 1)` of `clamp(x, 0, 1)`; `clamp(1 + x, 1, 1)` asks whether x is known."""
-    if low == high:
-        return f"1 if {inside.removeprefix('1 + ')} is known"
-    return f"({inside}, {f'at most {high}' if low == '0' else f'{low} to {high}'})"
-
-
-_INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # of parentheses, up to two levels deep
-_CLAMP = re.compile(rf"\bclamp\(({_INSIDE}?), ([\d.]+), ([\d.]+)\)")
-_BARE = re.compile(r"(?<!\w)\(([\d.]+(?: %)?)\)")  # a number alone needs no parentheses
-_WHOLE = re.compile(rf"\({_INSIDE}\)")
 _ID = re.compile(r"\b([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)\b( or )?")  # and the choice behind it
 
 
 def cell(o: SourceEntry, most: int = 2) -> str:
-    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`; of a computed one the formula with its first cells."""
+    """Source cell of a value: `“57.0” (export.csv:30, column hit_rate)`; of a computed one the formula with its first cells.
+
+    A long formula is left out where there are cells: the JSON result has it.
+    """
     if "formula" not in o:
         return _cell(o)
     found = list({(x["file"], x["line"], x["column"]): x for x in leaves(o)}.values())
     found.sort(key=lambda x: not _NOT_ZERO.search(x["text"]))  # of a sum, cells that are not 0 first
     cells = [_cell(x, found[:k]) for k, x in enumerate(found[:most])]
-    origin = f", from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
-    return f"{excerpt(spoken(o['formula']), MAX_DETAIL_CHARS)}{origin}"
+    how, origin = spoken(o["formula"]), f"from {', '.join(cells)}{and_more(len(found) - most)}" if cells else ""
+    if origin and len(how) > MAX_FORMULA_CHARS:
+        return f"computed {origin}"
+    return ", ".join(filter(None, (excerpt(how, MAX_DETAIL_CHARS), origin)))
 
 
 def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
@@ -318,7 +303,6 @@ def _cell(o: CellEntry, before: Sequence[CellEntry] = ()) -> str:
 
 _NOT_ZERO = re.compile("[^0., ]")
 MIN_WHOLE = 0.5  # percent: what is rounded to 0 is not 0
-MAX_DETAIL_CHARS = 300  # of a formula, or the name of a column
 
 
 def origin_of(e: EvidenceEntry) -> str:

@@ -94,17 +94,17 @@ class _Page:
 
         Instructions for a program with windows are sentences, and wrapped.
         """
-        if next_captures.COMMAND_RE.match(text):
+        if next_captures.runs(text):
             self.console.print(Text(clean(text), "cyan"), soft_wrap=True)
         else:
             self.say(clean(text), "cyan", 4)
 
-    def _indented(self, text: str, style: str, indent: int) -> Table:
+    def _indented(self, text: str, style: str, indent: int, label: str = "") -> Table:
         grid = Table.grid(padding=0)
         # a grid rather than leading blanks: the second line of a wrapped text keeps the indentation
         grid.add_column(width=indent)
         grid.add_column(width=self.wide - indent, overflow="fold")
-        grid.add_row("", Text(text, style))
+        grid.add_row(Text(label, "bold"), Text(text, style))
         return grid
 
     def title(self, text: str) -> None:
@@ -138,18 +138,16 @@ class _Page:
         if [v["verdict"] for v in self.s["verdicts"]] in (["fix"], ["suspect"], ["at-limit"]):  # one: a word, no bar
             grid.add_row(HEADS.verdict, verdict_phrases.verdicts(self.s["verdicts"]))
         if len(self.s["verdicts"]) > 1:
-            grid.add_row(HEADS.verdict, terminal_bars.verdict_bar(self.s["verdicts"], self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.verdict_legend(self.s["verdicts"], self.wide - LABEL - 4))
+            bar, legend = terminal_bars.verdicts(self.s["verdicts"], self.wide - LABEL - 5)
+            grid.add_row(HEADS.verdict, bar)
+            grid.add_row("", legend)
         several = self.doc["frame"]["workloads"] > 1
-        if self.s["duration_ns"] and (several or len(self.s["causes"]) > 1):
-            bar, words = terminal_bars.time_bar(self.s, self.wide - LABEL - 5)
-            grid.add_row(HEADS.time, bar)
-            grid.add_row("", words)
         known = [x for x in self.s["limiters"] if x["share"]]
         # a bar of "unknown", or of next to nothing, repeats the line above; of one workload, the table below
         if several and any(x["limiter_class"] != "unknown" and (x["share"] or 0.0) >= MIN_LIMITER_SHARE for x in known):
-            grid.add_row(HEADS.limiter, terminal_bars.bar(known, self.wide - LABEL - 5))
-            grid.add_row("", terminal_bars.legend(known, self.wide - LABEL - 4))
+            bar, legend = terminal_bars.limiters(known, self.wide - LABEL - 5)
+            grid.add_row(HEADS.limiter, bar)
+            grid.add_row("", legend)
         if grid.row_count:
             self.console.print()
             self.console.print(grid)
@@ -217,12 +215,7 @@ class _Page:
 
     def _labelled(self, word: str, text: str, style: str = "") -> None:
         """A paragraph with a label in front."""
-        grid = Table.grid(padding=0)
-        lead = max(8, len(word) + 5)
-        grid.add_column(width=lead)
-        grid.add_column(width=self.wide - lead, overflow="fold")
-        grid.add_row(Text(f"    {word}", "bold"), Text(text, style))
-        self.console.print(grid)
+        self.console.print(self._indented(text, style, max(8, len(word) + 5), f"    {word}"))
 
     def timeline(self) -> None:
         """Devices, idle time by reason, longest gaps, kernels to profile next."""
@@ -239,7 +232,7 @@ class _Page:
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = clean(g["call"] or "")
-            call = f" after {call}" if call and g["cause"] == "host" else f" ({call})" if call else ""
+            call = f" after {call}" if call and g["cause"] == "host" else f", in {call}" if call else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {g['device']}: "
                 f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
@@ -300,7 +293,8 @@ class _Page:
                 phrases.back(m),
             )
         self.console.print(table)
-        if (rest := self.doc["frame"]["workloads"] - len(rows)) > 0:
+        unlisted = self.doc["frame"]["workloads"] - len(self.doc["workloads"])
+        if (rest := len(self.s["markers"]) + unlisted - len(rows)) > 0:
             self.say(
                 f"{rest:,} more: {'--full' if len(self.s['markers']) > len(rows) else 'not listed'}", "bright_black"
             )

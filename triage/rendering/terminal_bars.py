@@ -1,21 +1,19 @@
-"""Bars and grids of the terminal report: the total time by to-do item, by limiter, and against budgets."""
+"""Bars and grids of the terminal report: the total time by verdict, by limiter, and against budgets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from triage.document.budget_entries import BudgetEntry
 from triage.document.entries import LimiterEntry
-from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, IDLE_TO_FIX, VerdictEntry
 from triage.ground.limiters import limiter_words
 from triage.ground.phrasing import percent
 from triage.rendering import phrases, verdict_phrases
 from triage.rendering.escape import clean, short
-from triage.rendering.labels import HEADS
 
 # Colour is never the only cue: each limiter has its own fill in the bar, and its name beside it.
 LOOKS = {
@@ -49,72 +47,38 @@ def priority(level: str) -> tuple[str, str]:
     return f"{level} priority".rjust(PRIORITY), STYLES[level]
 
 
-def time_bar(s: Summary, cells: int) -> tuple[Text, Text]:
-    """The total time as one bar, and its legend: to-do items by number, at hardware limit, no saving, not diagnosed."""
-    total = s["duration_ns"] or 1.0
-    saved = [(n, ns) for n, c in enumerate(s["causes"], 1) if (ns := c["saved_ns"])]
-    listed = len(s["first"])
-    parts = [(str(n), ns, "green") for n, ns in saved if n <= listed]
-    rest = round((s["recoverable"]["likely"]["ns"] or 0.0) - sum(ns for _, ns, _ in parts))
-    parts.append(("+", max(0.0, rest), "green"))
-    parts.append(("=", s["finished"]["ns"], "bright_black"))
-    dark = s["dark"]["ns"] if s["dark"] else 0.0
-    parts += [(".", max(0.0, total - dark - sum(ns for _, ns, _ in parts)), "bright_black"), ("~", dark, "yellow")]
-    text = _filled([(sign, style, ns / total) for sign, ns, style in parts], cells)
-    names = {
-        "+": "other items",
-        "=": HEADS.at_limit.lower(),
-        ".": "stays after fixes",
-        "~": HEADS.not_diagnosed.lower(),
-    }
-    seen = [f"{sign} {name}" for sign, name in names.items() if sign in text.plain]
-    items = f"1-{listed} to-do items" if listed > 1 else "1 to-do item" if listed and saved else ""
-    return text, Text(", ".join(filter(None, [items, *seen])))
+def verdicts(entries: Sequence[VerdictEntry], cells: int) -> tuple[Text, Text]:
+    """The whole time by verdict as a bar, and its legend: `█ to fix 3.1 ms (63 %)`."""
+    looks = [VERDICT_LOOKS[v["verdict"]] for v in entries]
+    return _drawn(looks, [v["share"] for v in entries], [verdict_phrases.verdicts([v]) for v in entries], cells)
 
 
-def verdict_bar(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
-    """The whole time by verdict."""
-    return _filled([(*VERDICT_LOOKS[v["verdict"]], v["share"]) for v in verdicts], cells)
-
-
-def _filled(parts: Iterable[tuple[str, str, float]], cells: int) -> Text:
-    """One bar of (fill, style, share of the whole): each part ends at the cell that is nearest."""
-    text, used, at = Text(), 0, 0.0
-    for fill, style, share in parts:
-        at += share
-        n = max(0, min(cells, round(at * cells)) - used)
-        text.append(fill * n, style)
-        used += n
-    return text
-
-
-def verdict_legend(verdicts: Sequence[VerdictEntry], cells: int) -> Text:
-    """Legend of `verdict_bar`: `█ to fix 3.1 ms (63 %)`."""
-    return _legend([(VERDICT_LOOKS[v["verdict"]], verdict_phrases.verdicts([v])) for v in verdicts], cells)
-
-
-def bar(known: list[LimiterEntry], cells: int) -> Text:
-    """Shares of the time by limiter class, each with its fill."""
-    return _filled([(*LOOKS[x["limiter_class"]], x["share"] or 0.0) for x in known], cells)
-
-
-def legend(known: list[LimiterEntry], cells: int) -> Text:
-    """Legend of `bar`."""
+def limiters(known: Sequence[LimiterEntry], cells: int) -> tuple[Text, Text]:
+    """Shares of the time by limiter class as a bar, each with its fill, and its legend."""
     words = [f"{limiter_words(x['limiter_class']).name} {percent(x['share'])}" for x in known]
-    return _legend([(LOOKS[x["limiter_class"]], text) for x, text in zip(known, words, strict=True)], cells)
+    return _drawn([LOOKS[x["limiter_class"]] for x in known], [x["share"] or 0.0 for x in known], words, cells)
 
 
-def _legend(entries: Sequence[tuple[tuple[str, str], str]], cells: int) -> Text:
-    """Fills with their words, none of them broken over two lines of so many cells. entries: ((fill, style), words)."""
-    text, used = Text(), 0
-    for (fill, style), words in entries:
-        size = 2 + len(words)
-        fits = used + 2 + size <= cells
+def _drawn(
+    looks: Sequence[tuple[str, str]], shares: Sequence[float], words: Sequence[str], cells: int
+) -> tuple[Text, Text]:
+    """One bar, of which each part ends at the cell that is nearest; and its legend, no part of which is broken over two lines.
+
+    looks: (fill, style). shares: of the whole.
+    """
+    bar, text, drawn, used, at = Text(), Text(), 0, 0, 0.0
+    for (fill, style), share, word in zip(looks, shares, words, strict=True):
+        at += share
+        n = max(0, min(cells, round(at * cells)) - drawn)
+        bar.append(fill * n, style)
+        drawn += n
+        size = 2 + len(word)
+        fits = used + 2 + size <= cells + 1
         text.append("" if not used else "  " if fits else "\n")
         used = used + 2 + size if used and fits else size
         text.append(f"{fill} ", style)
-        text.append(words)
-    return text
+        text.append(word)
+    return bar, text
 
 
 def budgets(entries: Sequence[BudgetEntry], wide: int) -> Table:

@@ -6,11 +6,10 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from triage.document.entries import VERDICT_CLASSES, UnitEntry
+from triage.document.entries import VERDICT_CLASSES, ItemEntry, UnitEntry
 from triage.document.markers_by_time import MarkerRow
 from triage.document.summary import Summary
 from triage.document.time_shares import IDLE, IDLE_TO_FIX, MIN_PRESSURE, UndiagnosedEntry, VerdictEntry, needed
-from triage.document.todo_items import TodoItem
 from triage.ground.kernel_names import kernel
 from triage.ground.method import DRAM_REACHED, HIGH
 from triage.ground.phrasing import percent, plural
@@ -27,15 +26,9 @@ def verdict(name: str) -> str:
     return str(idle.get(name) or words[VERDICT_CLASSES.index(name)])
 
 
-# how advice begins that changes nothing, but finds out more
-_MEASUREMENTS = ("Record the thread", "Record the calls", "Record a timeline", "Mark the thread", "Profile ", "Time the ", "Measure ", "Compare ", "Find ", "Look ", "Count ", "Check ")  # fmt: skip
-
-
-def advised(c: TodoItem) -> str:
+def advised(c: ItemEntry) -> str:
     """Label of an item's first advice: `Fix`; `Try` for a suspect; `Investigate` where it finds out more."""
-    if c["action"].startswith(_MEASUREMENTS):
-        return str(HEADS.investigate)
-    return str(HEADS.attempt if c["verdict_class"] == "suspect" else HEADS.fix)
+    return str({"fix": HEADS.fix, "try": HEADS.attempt, "investigate": HEADS.investigate}[c["action_kind"]])
 
 
 def root_cause(m: MarkerRow) -> str:
@@ -53,20 +46,16 @@ def unjudged(s: Summary) -> str:
     return f"{HEADS.not_diagnosed} {undiagnosed(s['unjudged'])}" if s["unjudged"] else ""
 
 
-def level(top: UnitEntry) -> str:
-    """`DRAM at 96.7 %`."""
-    return f"{localize(top['unit'])} at {number(top['pct'], '%')}"
-
-
 def _busiest(top: UnitEntry) -> str:
     """`TEX at 66 % of peak; needed work unknown`: what is known of a busiest unit."""
     if not pressed(top):
         return f"no measured unit above {number(top['pct'], '%')} of peak"
-    known, of_dram = f"{level(top)} of peak", (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
+    known = f"{localize(top['unit'])} at {number(top['pct'], '%')} of peak"
+    of_dram = (top["pct"] or 0.0) / 100 if top["unit"] == "VRAM" else 0.0
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; {needed(top)} unknown"
     if of_dram >= HIGH:
-        known += f", of {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} that can be reached"
+        known += f"; {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} can be reached"
     return f"{known}; {needed(top)} unknown"
 
 
@@ -85,8 +74,8 @@ def dark(u: UndiagnosedEntry, command: bool = True) -> str:
         ns = f" ({time(u['ns'] - u['uncovered_ns'])})" if both else ""
         why = f"{',' if many else ':'} {'counters missing' if u['collect'] else 'times alone show no cause'}"
         if u["function"]:
-            name, most, instances = u["function"]
-            why += f"; {time(most)} of it in {instances:,} instances of {short(name, 40)}"
+            name, most, launches = u["function"]
+            why += f"; {time(most)} of it in {launches:,} launches of {short(name, 40)}"
         if u["top"] and (pressed(u["top"]) or not u["collect"]):
             why = f"{f', the longest {first}' if many else ''}: {_busiest(u['top'])}"
         sentences.append(f"{who}{ns}{why}.")

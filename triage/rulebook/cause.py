@@ -39,7 +39,7 @@ class Cause(Struct, frozen=True):
     one kind of work in which it occurs, "" for any. place: the metric whose instructions are where it is, "" for the first
     of its evidence. is_catch_all: a symptom that nearly every cause brings about; reported alone, or not at all.
     unit: of ground.gpu_units.UNITS, which it says is busy: only rules that lower that unit's demand bring it about; "" for most.
-    is_once: its time passes once per run, and is in no sum of recoverable time.
+    is_once: its time passes once per run, and is in no sum of recoverable time. namesake: its title names its limiter class, too.
     banner: a line on its workloads above the list, whatever leads it; "" for most.
     """
 
@@ -60,6 +60,7 @@ class Cause(Struct, frozen=True):
     unit: str = ""
     is_catch_all: bool = False
     is_once: bool = False
+    namesake: bool = False
     banner: str = ""
 
     @property

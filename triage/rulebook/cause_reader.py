@@ -26,7 +26,7 @@ from triage.rulebook.reference import cites_of, line_of, meant, meant_metric
 from triage.rulebook.rule import Advice, Cite
 
 _KEYS = frozenset(
-    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once banner".split()
+    "id family title meaning explains decides limits confused_with advice cites reserved work place unit catch_all once namesake banner".split()
 )
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -125,6 +125,7 @@ class _Reader:
             unit=self.one_of("unit", UNITS),
             is_catch_all=self.d.get("catch_all") is True,
             is_once=self.d.get("once") is True,
+            namesake=self.d.get("namesake") is True,
             banner=" ".join(str(self.d.get("banner") or "").split()),
         )
 
@@ -173,13 +174,15 @@ class _Reader:
     def to_do(self, item: Any) -> Advice:
         if isinstance(item, str):
             return Advice(self.stated("advice", item))
-        if not isinstance(item, dict) or not item.get("do"):
-            raise self.fail("advice", f"advice is text, or a mapping with `do` (and {', '.join(applies.KEYS)})")
+        if not isinstance(item, dict) or not (text := item.get("do") or item.get("look")):
+            raise self.fail(
+                "advice", f"advice is text, or a mapping with `do` or `look` (and {', '.join(applies.KEYS)})"
+            )
         try:
-            where = applies.read({k: v for k, v in item.items() if k != "do"})
+            where = applies.read({k: v for k, v in item.items() if k not in ("do", "look")})
         except ValueError as e:
             raise self.fail("advice", f"advice: {e}") from None
-        return Advice(self.stated("advice", str(item["do"])), where=where)
+        return Advice(self.stated("advice", str(text)), where=where, look="look" in item)
 
     def cites(self) -> tuple[Cite, ...]:
         if cites := cites_of(self.d, self.fail):

@@ -114,13 +114,14 @@ class GainModel(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True):
-    """One thing to do. Shown unless `only_if` or a fact of `where` is known to be false."""
+    """One thing to do; look: it changes nothing, and finds out more. Shown unless `only_if` or a fact of `where` is known to be false."""
 
     text: str
     only_if: Condition | None = None
     code: str = ""
     language: str = ""
     where: Applies = field(default_factory=dict)
+    look: bool = False
 
 
 class TellApart(Struct, frozen=True):

@@ -345,23 +345,25 @@ class _Reader:
         for item in self.d.get("advice") or ():
             if isinstance(item, str):
                 out.append(Advice(" ".join(item.split())))
-            elif isinstance(item, dict) and item.get("do"):
-                if unknown := set(item) - {"do", "only_if", "code", "language", *KEYS}:
+            elif isinstance(item, dict) and (text := item.get("do") or item.get("look")):
+                if unknown := set(item) - {"do", "look", "only_if", "code", "language", *KEYS}:
                     raise self.fail("advice", f"advice: unknown key {min(unknown)!r}")
                 # the rules for conditions hold here too: no bare number, no undeclared name
                 cond = self.condition(item["only_if"]) if item.get("only_if") else None
                 out.append(
                     Advice(
-                        " ".join(str(item["do"]).split()),
+                        " ".join(str(text).split()),
                         cond,
                         str(item.get("code") or "").rstrip(),
                         str(item.get("language") or ""),
                         self.facts("advice", {k: v for k, v in item.items() if k in KEYS}),
+                        "look" in item,
                     )
                 )
             else:
                 raise self.fail(
-                    "advice", "advice is text, or a mapping with `do` (and `only_if`, `code`, `language`, facts)"
+                    "advice",
+                    "advice is text, or a mapping with `do` or `look` (and `only_if`, `code`, `language`, facts)",
                 )
         return tuple(out)
 

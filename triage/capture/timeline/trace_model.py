@@ -275,7 +275,7 @@ def _longest(trace: Trace, gaps: Gaps, blamed: Indices, rows: Indices, busy: Uni
     out = []
     ends = np.append(busy.first[1:], len(rows))
     for i in sorted(few.tolist(), key=lambda i: (-int(length[i]), i)):
-        spent = (blamed if gaps.unseen[i] else gaps.pieces)[:, i]
+        spent = blamed[:, i]  # as in the sums by reason
         block = rows[busy.first[i] : ends[i]]
         before = int(block[int(np.argmax(trace.operations.end[block]))])
         most = int(spent.argmax())

@@ -15,6 +15,7 @@ from triage.dialects.amd.counters import counter_names
 from triage.dialects.amd.rocm_export import Export
 from triage.dialects.tables import extents, wide_table
 from triage.ground import units
+from triage.ground.collect_command import Command
 
 NAME = "rcp"
 SIGN = ("globalworksize",)
@@ -117,4 +118,5 @@ def collect(metrics: list[str]) -> str:
     # the tool knows derived counters alone; raw ones of the hardware it refuses
     wanted = [header for m in metrics for header in _COUNTERS if counter_names.DIRECT[header][0] == m]
     counters = " ".join(dict.fromkeys(wanted)) or "VALUBusy MemUnitBusy"
-    return f"printf '%s\\n' {counters} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"
+    run = f"printf '%s\\n' {counters} > counters.txt; rcprof -P -c counters.txt -o session.csv ./app"
+    return Command(run, "rcprof")

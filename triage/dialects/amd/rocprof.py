@@ -8,6 +8,7 @@ from triage.dialects import Match, Options
 from triage.dialects.amd import rocm, wide
 from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture
 
 NAME = "rocprof"
@@ -82,4 +83,5 @@ def collect(metrics: list[str], arch: str = "") -> str:
     if metrics and not wanted and arch:
         return ""
     runs = counter_passes.split(wanted or counter_names.first(arch), arch)
-    return f"{counter_passes.input_file(runs)}; rocprof -i counters.txt --timestamp on -o results.csv ./app"
+    run = "rocprof -i counters.txt --timestamp on -o results.csv ./app"
+    return Command(f"{counter_passes.input_file(runs)}; {run}", "rocprof")

@@ -7,6 +7,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options, always
 from triage.dialects.amd import stats
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 
 NAME = "rocprof-stats"
 REDUNDANT = stats.REDUNDANT
@@ -35,6 +36,5 @@ def read(source: Source, options: Options) -> Table:
     return stats.read(source, NAME, HINT, options.decimal)
 
 
-collect = always(
-    "echo 'pmc: VALUBusy MemUnitBusy L2CacheHit' > counters.txt; rocprof -i counters.txt --timestamp on ./app"
-)
+_RUN = "echo 'pmc: VALUBusy MemUnitBusy L2CacheHit' > counters.txt; rocprof -i counters.txt --timestamp on ./app"
+collect = always(Command(_RUN, "rocprof"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from triage.dialects.tables import tool_names, wide_table
+from triage.ground import collect_command
 
 # families that only some tools have: asked for where the table has one of them already
 _PHONES = (
@@ -47,6 +48,6 @@ def asking(
 
     def ask(metrics: list[str]) -> str:
         columns = which(metrics)
-        return f"add columns: {', '.join(columns)}" if columns else ""
+        return collect_command.columns(columns) if columns else ""
 
     return ask, which

@@ -12,6 +12,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
 
@@ -140,4 +141,4 @@ def names() -> dict[str, list[str]]:
 def collect(metrics: list[str]) -> str:
     """The series to add, by the names of Arm's counters."""
     wanted = [found[0] for metric in metrics if (found := names().get(metric))]
-    return f"add to the capture's charts: {', '.join(wanted)}" if wanted else ""
+    return Command.asking("add to the capture's charts: ", wanted) if wanted else ""

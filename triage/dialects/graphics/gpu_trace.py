@@ -19,6 +19,7 @@ from triage.dialects.graphics import gpu_trace_columns, gpu_trace_folder, perfwo
 from triage.dialects.graphics.gpu_trace_columns import HOW, direct_idle
 from triage.dialects.graphics.gpu_trace_folder import Events, Export
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.stalls import STALLS
 
@@ -353,8 +354,9 @@ def collect(metrics: list[str]) -> str:
     """The ngfx command line that adds the missing metrics."""
     sampled = any(m.startswith(("stall.", "launch_stall.", "warps_launched.")) for m in metrics)
     extra = " --real-time-shader-profiler" if sampled else ""
-    return (
+    return Command(
         'ngfx --activity="GPU Trace Profiler" --exe=GAME --output-dir=OUT --start-after-frames=300'
         ' --limit-to-frames=1 --auto-export --set-gpu-clocks=base --metric-set-name="Throughput'
-        f' Metrics"{extra}'
+        f' Metrics"{extra}',
+        "ngfx",
     )

@@ -11,6 +11,7 @@ from triage.dialects import Match, Options
 from triage.dialects.graphics import markers, perfworks
 from triage.dialects.tables import wide_table
 from triage.ground import units
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture
 
 NAME = "nvperf"
@@ -100,4 +101,4 @@ def collect(metrics: list[str]) -> str:
     """Counters to add to the report definition."""
     table = names()
     wanted = sorted({table[m][0] for m in metrics if m in table})
-    return "add to the report's additional metrics: " + ", ".join(f'"{w}"' for w in wanted)
+    return Command.asking("add to the report's additional metrics: ", [f'"{w}"' for w in wanted])

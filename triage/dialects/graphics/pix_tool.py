@@ -9,6 +9,7 @@ from triage.capture.redundancy import References
 from triage.capture.source import Source
 from triage.dialects import Match, Options, always
 from triage.dialects.graphics import markers, pix
+from triage.ground.collect_command import Command
 from triage.ground.errors import NotTriageable
 
 NAME = "pix-tool"
@@ -63,4 +64,4 @@ def names() -> dict[str, list[str]]:
     }
 
 
-collect = always("pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*")
+collect = always(Command("pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*", "pixtool"))

@@ -23,6 +23,7 @@ from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.intel import properties, pti, sets
 from triage.dialects.tables import device_name, extents
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable, UnknownUnit
 
 NAME = "intel-pti"
@@ -320,6 +321,6 @@ def collect(metrics: list[str]) -> str:
     own = {m: next((s for s, begins in _SETS.items() if m.startswith(begins)), "ComputeBasic") for m in metrics}
     groups = [s for s in ("ComputeBasic", *_SETS) if s in own.values()] or ["ComputeBasic"]
     if len(groups) == 1:
-        return f"unitrace -q -g {groups[0]} -o metrics.csv ./app"
+        return Command(f"unitrace -q -g {groups[0]} -o metrics.csv ./app", "unitrace")
     each = "unitrace -q -g $set -o out/metrics_$set.csv ./app"
-    return f"mkdir -p out; for set in {' '.join(groups)}; do {each}; done"
+    return Command(f"mkdir -p out; for set in {' '.join(groups)}; do {each}; done", "unitrace")

@@ -18,6 +18,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.tables import device_name, extents, wide_table
 from triage.ground import csv_rows
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 
 NAME = "vtune"
@@ -183,8 +184,9 @@ def _shape(table: Table, wide: wide_table.Wide, at: dict[str, int]) -> None:
 def collect(metrics: list[str]) -> str:
     """The preset that holds the missing metrics; reasons for stalls are another tool's."""
     if any(m.startswith("eu.stall_") for m in metrics):
-        return "unitrace -q -g VectorEngineStalls -o metrics.csv ./app"
-    return "vtune -collect gpu-hotspots -knob characterization-mode=full-compute -r result -- ./app"
+        return Command("unitrace -q -g VectorEngineStalls -o metrics.csv ./app", "unitrace")
+    run = "vtune -collect gpu-hotspots -knob characterization-mode=full-compute -r result -- ./app"
+    return Command(run, "vtune")
 
 
 def as_table(source: Source) -> Source:

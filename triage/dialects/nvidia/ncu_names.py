@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from triage import schema
 from triage.ground import csv_rows
+from triage.ground.collect_command import Command
 from triage.ground.errors import UnknownUnit
 from triage.ground.units import unit
 
@@ -163,7 +164,7 @@ _SECTIONS = {
 _CSV = "--csv --page raw --print-units base --log-file kernels.csv"
 
 
-def collect(metrics: list[str], output: str = _CSV) -> str:
+def collect(metrics: list[str], output: str = _CSV) -> Command:
     """A complete command that collects the canonical metrics, newest counter names first. output: where they go."""
     wanted: set[str] = set()
     sections: set[str] = set()
@@ -179,7 +180,7 @@ def collect(metrics: list[str], output: str = _CSV) -> str:
                 "ComputeWorkloadAnalysis" if canonical.startswith(("sm.", "inst.")) else "MemoryWorkloadAnalysis"
             )
     if not wanted and not sections:
-        return ""
+        return Command("")
     wanted.add("gpu__time_duration.sum")  # without a time nothing can be ranked
-    parts = [f"--section {s}" for s in sorted(sections)] + [f"--metrics {','.join(sorted(wanted))}"]
-    return f"ncu {' '.join(reversed(parts))} {output} ./your-app"
+    chosen = "".join(f"--section {s} " for s in sorted(sections, reverse=True))
+    return Command.asking("ncu --metrics ", sorted(wanted), f" {chosen}{output} ./your-app", glue=",", program="ncu")

@@ -21,6 +21,7 @@ from triage.capture.unused_cells import Odd
 from triage.dialects import Match, Options
 from triage.dialects.nvidia import ncu_names, nvprof
 from triage.ground import csv_rows, units
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, UnknownUnit
 from triage.schema import normal
 
@@ -67,10 +68,14 @@ def collect(metrics: list[str]) -> str:
     table = names()
     mine = sorted(n for m in metrics for n in table.get(m, [])[:1] if n in _MAP)
     rest = [m for m in metrics if m not in table]
-    parts = [f"nvprof --csv --log-file metrics.csv --metrics {','.join(mine)} ./your-app"] if mine else []
-    if rest and (other := ncu_names.collect(rest)):
-        parts.append(f"on Volta and newer: {other}")
-    return "; ".join(parts)
+    own = Command.asking(f"{_RUN} ", mine, " ./your-app", glue=",", program="nvprof") if mine else ""
+    if not rest or not (other := ncu_names.collect(rest)):
+        return own
+    newer = Command.asking(f"on Volta and newer: {other.before}", other.asks, other.after, glue=other.glue)
+    return Command(f"{own}; {newer}", "nvprof") if own else newer
+
+
+_RUN = "nvprof --csv --log-file metrics.csv --metrics"
 
 
 def recognise(source: Source) -> Match | None:

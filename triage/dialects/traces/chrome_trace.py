@@ -26,6 +26,7 @@ from triage.dialects.traces import (
 from triage.dialects.traces.event import Event
 from triage.dialects.traces.json_rows import JsonRows
 from triage.dialects.traces.kineto import Columns
+from triage.ground.collect_command import Command
 from triage.ground.phrasing import percent, plural
 from triage.ground.units import show
 
@@ -140,7 +141,7 @@ def profile_amd(function: str, _skip: int) -> str:
 
 def profile_intel(function: str, _skip: int) -> str:
     """The command that measures the kernels of a program with unitrace, a function's among them."""
-    return "unitrace -q -g ComputeBasic -o metrics.csv ./app"
+    return Command("unitrace -q -g ComputeBasic -o metrics.csv ./app", "unitrace")
 
 
 _APIS = {"nvidia": "cuda", "amd": "hip", "intel": "sycl"}

@@ -1,4 +1,4 @@
-"""Drawings of a comparison's page: both times of a pair on one scale, its change with the interval over the noise."""
+"""The waterfall of a comparison's page, and the scale of its changes, which the page draws itself (pairs.js)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from triage.products.compare.compare_result import Judged
-from triage.products.compare.verdict import signed, spread
 from triage.products.compare.waterfall import Step, labels
 from triage.products.noise import FASTER, SAME, SLOWER
 from triage.rendering.escape import short
@@ -20,21 +19,6 @@ LOOKS = {FASTER: "faster", SLOWER: "slower", SAME: "same"}  # verdict -> CSS cla
 def look(verdict: str) -> str:
     """The class of a verdict."""
     return LOOKS.get(verdict, "unclear")
-
-
-def pair(p: Judged, most: float) -> Markup:
-    """Before over after, both as lengths. most: the longest time of the column, in ns."""
-    if not most or p["before_ns"] is None or p["after_ns"] is None:
-        return Markup("")
-    text = f"{time(p['before_ns'])} before, {time(p['after_ns'])} after"
-    b, a = (max(0.3, ns / most * 100) for ns in (p["before_ns"], p["after_ns"]))
-    name = look(p["verdict"])
-    # slower is hatched as well: the two must differ without colour
-    hatch = f'<rect x="0" y="10" width="{number(a)}%" height="8" fill="url(#h-memory)"/>' if name == "slower" else ""
-    return Markup(
-        f'<svg class="pairbar" width="100%" height="19" role="img" aria-label="{escape(text)}"><rect class="p-before" x="0" y="1" width="{number(b)}%" height="8"/>'
-        f'<rect class="p-{name}" x="0" y="10" width="{number(a)}%" height="8"/>{hatch}</svg>'
-    )
 
 
 def waterfall(before: float, after: float, steps: Sequence[Step]) -> Markup:
@@ -72,38 +56,8 @@ def _bars(before: float, steps: Sequence[Step]) -> list[tuple[str, float, float,
 
 
 def reach(pairs: Sequence[Judged]) -> float:
-    """Half the width of the changes' common scale: holds nine in ten intervals, at least 10 %, at most doubling."""
+    """Half the width of the changes' common scale: holds 19 in 20 intervals, at least 10 %, at most doubling."""
     ends = sorted(
         max(abs(x) for x in p["interval"] if x is not None) for p in pairs if p["interval"] and any(p["interval"])
     )
-    return min(1.0, max(0.1, ends[int(len(ends) * 0.9)] if ends else 0.1))
-
-
-def change(p: Judged, reach: float, margin: float) -> Markup:
-    """The change of the time as a dot with its interval; grey: too small to matter. Outside the scale: an arrowhead."""
-    if not p["speedup"] or not p["interval"]:
-        return Markup("")
-    low, high = (x if x is not None else 0.0 for x in p["interval"])
-    middle = 1 / p["speedup"] - 1
-    phrase = f"time {signed(middle)}" + (f" ({spread(low, high)})" if p["measured"] else "")
-
-    def at(x: float) -> float:
-        return 50 + max(-1.0, min(1.0, x / reach)) * 47
-
-    name, outside = look(p["verdict"]), abs(middle) > reach
-    band = f'<rect class="d-band" x="{number(at(-margin))}%" y="1" width="{number(at(margin) - at(-margin))}%" height="18"/>'
-    # between single runs nothing measured an interval
-    line = (
-        ""
-        if not p["measured"]
-        else f'<line class="d-line" x1="{number(at(low))}%" x2="{number(at(high))}%" y1="10" y2="10"/>'
-    )
-    zero = '<line class="d-zero" x1="50%" x2="50%" y1="1" y2="19"/>'
-    if outside:
-        side = "‹" if middle < 0 else "›"
-        dot = f'<text class="d-far" x="{"1" if middle < 0 else "99"}%" y="15" text-anchor="{"start" if middle < 0 else "end"}">{side}</text>'
-    else:
-        dot = f'<circle class="p-{name}" cx="{number(at(middle))}%" cy="10" r="4.5"/>'
-    return Markup(
-        f'<svg class="delta" width="100%" height="20" role="img" aria-label="{escape(phrase)}">{band}{zero}{line}{dot}</svg>'
-    )
+    return min(1.0, max(0.1, ends[-1 - len(ends) // 20] if ends else 0.1))

@@ -8,12 +8,13 @@ from triage import dialects
 from triage.ground.phrasing import percent, plural, upper_first
 from triage.ground.units import show
 from triage.products.compare.causes import cause, over_devices
-from triage.products.compare.compare_result import Comparison, Judged, Outside, Rate, Row
+from triage.products.compare.compare_result import Comparison, Judged, Outside, Paired, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
 from triage.products.compare.waterfall import scale
 from triage.products.compare.work import CALLS
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
-from triage.rendering.phrases import time
+from triage.rendering.escape import short
+from triage.rendering.phrases import added, time
 
 IDLE = 0.2  # change of the idle time that the headline names
 WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
@@ -144,13 +145,27 @@ def _iteration(rate: Rate) -> str:
 
 def _counts(doc: Comparison) -> str:
     of, item = doc["totals"], noun(doc)
-    counts = [f"{n:,} {verdict_word(v)}" for v, n in of["verdicts"].items()]
+    counts = [f"{n:,} {verdict_word(v)}{_moved(doc, v)}" for v, n in of["verdicts"].items()]
     if open_ := of["verdicts"].get(UNKNOWN):
         counts[-1] = f"{open_:,} {inconclusive(of['needs'], ' per side', open_ > 1)}"
     if not of["pairs"]:
         return f"no {item} on both sides"
     per = " per call" if doc["work"]["per_launch"] is not None else ""
     return f"{plural(of['pairs'], f'matched {item}')}{per}: {', '.join(counts)}"
+
+
+def _moved(doc: Comparison, word: str) -> str:
+    """` (Lighting −580 µs)`: of a whole that is unchanged, what moved most each way."""
+    mine = [p for p in doc["pairs"] if p["verdict"] == word and not doc["timeline"]]
+    if not mine or verdict(doc) != SAME or word not in (FASTER, SLOWER):
+        return ""
+    most = max(mine, key=lambda p: abs(adds(p)))
+    return f" ({'most ' * (len(mine) > 1)}{short(most['name'], 60)} {added(adds(most))})"
+
+
+def adds(p: Paired) -> float:
+    """What a pair adds to the change of the whole, ns."""
+    return (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)
 
 
 def once(doc: Comparison) -> str:

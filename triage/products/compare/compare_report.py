@@ -15,12 +15,12 @@ from triage.ground.terminology import names_of, speaking, voice
 from triage.ground.units import show
 from triage.products.compare import charts
 from triage.products.compare.causes import cause, over_devices, worse
-from triage.products.compare.compare_headline import headline, kinds, noun, once, sentences, verdict, whole
+from triage.products.compare.compare_headline import adds, headline, kinds, noun, once, sentences, verdict, whole
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
-from triage.products.noise import CHANCE, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
+from triage.products.noise import CHANCE, FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
@@ -73,14 +73,15 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         raise ReportError(f"unknown format {form!r}", f"choose {either(FORMATS)}")
     every = full or form == "html" or len(doc["pairs"]) <= SHOW_ALL_PAIRS_UP_TO
     pairs = [p for p in doc["pairs"] if every or _worth(p, _band(doc))]
-    pairs.sort(key=lambda p: -abs(_adds(p)))
+    pairs.sort(key=lambda p: -abs(adds(p)))
     shown = None if full or form == "html" else DEFAULT_PAIRS
     names_ = dict(zip(map(id, doc["pairs"]), titles(doc["pairs"]), strict=True))
     listed = [_pair(p, names_[id(p)], doc["rules"], full) for p in pairs[:shown]]
     for p, title in zip(listed, distinct([p["where"] for p in listed], 80), strict=True):
         p["title"] = title
     done = unequal_work(doc)
-    word = f"{verdict_word(verdict(doc))} {once(doc)}".strip()
+    both_ways = verdict(doc) == SAME and {FASTER, SLOWER} <= doc["totals"]["verdicts"].keys()
+    word = f"{'net ' * both_ways}{verdict_word(verdict(doc))} {once(doc)}".strip()
     fall = steps(doc, _remainder(doc))
     names: dict[str, object] = {
         "listed": listed,
@@ -103,6 +104,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
             for rate in [doc["work"]["per_iteration"]]
             if rate and rate["outliers"]
         ],
+        "undecided": [_filled(text, form) for text in _undecided(doc)],
         "added": added,
         "steps": fall,
         "fall_of": done and f"scaled to {plural(round(done['before'] or 0), done['what'].removesuffix('s'))}",
@@ -130,11 +132,8 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
     scale = f"{HEADS.time} \u00b1{reach * 100:.0f} %"
     return {
         "page": shell((*GRID_STYLES, "compare.css.j2"), (*GRID_SCRIPTS, "pairs.js.j2")),
-        "draw": {"look": charts.look, "pair": charts.pair, "change": charts.change},
-        "most_ns": most,
+        "look_of": charts.look,
         "band": _band(doc),
-        "reach": reach,
-        "scale": scale,
         "packed": Markup(blob(_packed(doc, listed, cards, most, reach, scale))),
         "look": "unclear" if once(doc) else charts.look(verdict(doc)),
         "per": rate and f"per {rate['unit']}",
@@ -153,7 +152,7 @@ def _packed(
     verdicts = sorted({p["verdict"] for p in listed})
     intervals = [p["interval"] or (None, None) for p in listed]
     return {
-        "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": _band(doc), "scale": scale,
+        "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": [_band(doc, p) for p in listed], "scale": scale,
         "heads": AS_DATA, "verdicts": verdicts, "words": list(map(verdict_word, verdicts)), "verdict": [verdicts.index(p["verdict"]) for p in listed],
         "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct([p["where"].removeprefix(" / ".join(p["path"])).removeprefix(" / ") for p in listed], 36), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
@@ -183,14 +182,10 @@ def _filled(text: str, form: str) -> str:
     return textwrap.fill(text, 80, break_on_hyphens=False) if form == "terminal" else text
 
 
-def _adds(p: Paired) -> float:
-    """What a pair adds to the change of the whole, ns."""
-    return (p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0)
-
-
-def _band(doc: Comparison) -> float:
-    """Changes that count as none: below what was measured as noise, or is assumed between single runs."""
-    return doc["margin"] if doc["frame"]["measured"] else UNREPEATED * doc["noise_floor"]
+def _band(doc: Comparison, p: Mapping[str, Any] | None = None) -> float:
+    """Changes of a pair (default: of any) that count as none: what "unchanged" excludes, or is assumed between single runs."""
+    least = UNREPEATED * doc["noise_floor"]
+    return doc["margin"] if doc["frame"]["measured"] else max(least, (p["noise"] or 0.0) if p else 0.0)
 
 
 def _worth(p: Paired, margin: float) -> bool:
@@ -204,8 +199,10 @@ def _further(pairs: Sequence[Paired]) -> list[str]:
     """What the text leaves to the page."""
     if not pairs:
         return []
-    adds = added(sum(_adds(p) for p in pairs))
-    return [f"{plural(len(pairs), 'further pair')} changed, each adds less, together {adds}: --full, or -o FILE.html."]
+    together = added(sum(adds(p) for p in pairs))
+    return [
+        f"{plural(len(pairs), 'further pair')} changed, each adds less, together {together}: --full, or -o FILE.html."
+    ]
 
 
 def _unlisted(doc: Comparison) -> list[str]:
@@ -225,13 +222,25 @@ def _noise(doc: Comparison) -> str:
     runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
-            f"{runs}: {unmeasured(doc['noise_floor'])} (three times --noise). "
-            "Add repeats: triage compare --before A... --after B..."
+            f"{runs}: {unmeasured(doc['noise_floor'])} (three times --noise), in rows "
+            "that state more what digits or calls leave open. Add repeats: triage compare --before A... --after B..."
         )
     return (
         f"{runs}: verdicts from run-to-run spread, family-wise error {whole_percent(CHANCE)}; "
         f"“unchanged” excludes changes of {doc['margin'] * 100:g} % or more."
     )
+
+
+def _undecided(doc: Comparison) -> list[str]:
+    """What a threshold below the noise cannot decide."""
+    limit = doc["threshold"]
+    above = [p["noise"] or 0.0 for p in doc["pairs"] if p["verdict"] != SLOWER and (p["noise"] or 0.0) > (limit or 0.0)]
+    if limit is None or not above:
+        return []
+    of = f"{len(above)} of {plural(len(doc['pairs']), noun(doc))}"
+    return [
+        f"{percent(limit)} cannot be decided in {of}: noise or the digits of the times hide up to {percent(max(above))}."
+    ]
 
 
 def failed(doc: Comparison) -> str:
@@ -293,7 +302,7 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
         "outcomes": outcomes,
         "prediction": upper_first(predicted),
         "prediction_text": _wrap(predicted),
-        "adds": added(_adds(p)),
+        "adds": added(adds(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
 
@@ -324,7 +333,8 @@ def prediction(p: Paired, rules: Mapping[str, Mapping[str, str]]) -> str:
     "" where the finding is still present, or the time rose for a reason that the counters tell: that tests no fix.
     """
     made = p["predicted"]
-    if not made or made["doubt"] == UNTRIED:
+    still = made and made["rule"] in p["remaining"] and not any(c["moved"] for c in p["changes"][1:])
+    if not made or still or made["doubt"] == UNTRIED:
         return ""
     low, high = (end or 0.0 for end in made["interval"])
     title = lower_first(rules[made["rule"]]["title"])

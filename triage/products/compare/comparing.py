@@ -83,6 +83,7 @@ def _compared(
     launched = launches((before, after))
     sides = fold(before, speak, launched), fold(after, speak, launched)
     pairs, alone = match(sides[0].who, sides[1].who, (sides[0].items, sides[1].items))
+    sides = sides[0].joined(pairs.joined[0]), sides[1].joined(pairs.joined[1])
     rows = timeline(before, after)
     noun = "kernel" if all(of_kernels(p.capture.input.tells) for p in parts) else "marker"
     if not rows:

@@ -349,4 +349,4 @@ def _noise(facts: Facts) -> str:
     if several := int(facts.changed.sum()):
         scatter = percent(float(np.expm1(facts.beyond)))
         return f"{plural(several, 'workload')} faster or slower, none beyond what scatter alone explains ({scatter})"
-    return f"no workload beyond noise (detectable {percent(float(np.median(seen)))})"
+    return f"no workload beyond noise (median of the thresholds: {percent(float(np.median(seen)))})"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -29,12 +29,13 @@ ALTOGETHER = (
 
 class Pairs(Struct, frozen=True):
     """Workloads taken for one, by their positions on both sides, in the order of `after`. how: why they were, "" where their
-    names agree.
+    names agree. joined: per side, positions whose times together are those of the first, where passes were merged or split.
     """
 
     before: Indices
     after: Indices
     how: list[str]
+    joined: tuple[list[list[int]], list[list[int]]]
 
     def __len__(self) -> int:
         return len(self.how)
@@ -54,12 +55,13 @@ def match(
     guess = _Guess(before, after, looks, np.flatnonzero(~taken).tolist(), np.flatnonzero(partner < 0).tolist())
     guess.by_key(lambda w: (w.full, w.kind, w.nth), "same name and kind, different launch shape")
     guess.by_key(lambda w: (w.full, w.nth), "same name")
+    joined = guess.joined()
     guess.renames()
     how = [""] * len(after)
     for a, (b, why) in guess.found.items():
         partner[a], how[a] = b, why
     both = np.flatnonzero(partner >= 0)
-    return Pairs(partner[both], both, [how[a] for a in both.tolist()]), (guess.left, guess.right)
+    return Pairs(partner[both], both, [how[a] for a in both.tolist()], joined), (guess.left, guess.right)
 
 
 class _Guess:
@@ -91,6 +93,22 @@ class _Guess:
             if renamed:
                 self.by_key(partial(_translated, renamed), "parent renamed")
 
+    def joined(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Match what was merged or split: one workload of one side and several of the other, whose names say so."""
+        out: tuple[list[list[int]], list[list[int]]] = ([], [])
+        if len(self.left) * len(self.right) > ALTOGETHER:
+            return out
+        merged = _parts_of([(a, self.after[a]) for a in self.right], [(b, self.before[b]) for b in self.left])
+        split = _parts_of([(b, self.before[b]) for b in self.left], [(a, self.after[a]) for a in self.right])
+        for olds, news, why in (*((m, [a], "merged") for a, m in merged), *(([b], m, "split") for b, m in split)):
+            if set(olds) <= set(self.left) and set(news) <= set(self.right):
+                out[0].append(olds)
+                out[1].append(news)
+                self.found[news[0]] = olds[0], f"{why}: same parent and kind, times added up"
+                self.left = [b for b in self.left if b not in olds]
+                self.right = [a for a in self.right if a not in news]
+        return out
+
     def _take(self, pairs: Sequence[tuple[int, int, str]]) -> None:
         self.found |= {a: (b, why) for b, a, why in pairs}
         gone = {b for b, _, _ in pairs}
@@ -120,6 +138,19 @@ class _Guess:
         return out
 
 
+def _parts_of(wholes: Sequence[tuple[int, Who]], parts: Sequence[tuple[int, Who]]) -> Iterator[tuple[int, list[int]]]:
+    """Each whole with at least two parts of its name: `Bloom` of `Bloom down` and `Bloom up`, `add mul` of `add` and `mul`."""
+    beside: dict[tuple[str, str], list[tuple[int, set[str]]]] = {}
+    for p, who in parts:
+        beside.setdefault((who.path, who.kind), []).append((p, set(plain(who.name).split())))
+    for w, who in wholes:
+        name, near = set(plain(who.name).split()), beside.get((who.path, who.kind), [])
+        for mine in ([p for p in near if name < p[1]], [p for p in near if p[1] < name]):
+            if len(mine) > 1 and name <= set().union(*(words for _, words in mine)):
+                yield w, [p for p, _ in mine]
+                break
+
+
 def _translated(renamed: dict[str, str], who: Who) -> Hashable:
     return _translate(who.full, renamed), who.kind, who.nth
 
@@ -142,8 +173,10 @@ def _mutual(olds: Sequence[Item], news: Sequence[Item]) -> list[tuple[int, int, 
         j = max(range(len(row)), key=row.__getitem__)
         best = row[j]
         # rivals of either side: two olds that claim one new are a doubt too
+        rivals = sum(v >= MIN_LIKENESS for v in row), sum(old[j] >= MIN_LIKENESS for old in score)
         others = [v for k, v in enumerate(row) if k != j] + [score[k][j] for k in range(len(olds)) if k != i]
-        if best >= MIN_LIKENESS and all(best >= v + CLEAR for v in others):
+        # more of them on one side: it may be several of them in one
+        if best >= MIN_LIKENESS and rivals[0] == rivals[1] and all(best >= v + CLEAR for v in others):
             out.append((i, j, f"renamed: same parent and kind, {best:.0%} alike"))
     return out
 

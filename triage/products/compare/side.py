@@ -7,6 +7,7 @@ from itertools import repeat
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from triage import schema
 from triage.capture.arrays import Codes, Floats, Indices
@@ -48,6 +49,18 @@ class Side(Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.who)
+
+    def joined(self, groups: Sequence[Sequence[int]]) -> Side:
+        """With the times of each group as those of its first workload, whose counters and findings are those of no whole."""
+        who, rows, codes = list(self.who), [r.copy() for r in self.rows], self.codes.copy()
+        facts = [{m: v.copy() for m, v in own.items()} for own in self.facts]
+        for first, *more in groups:
+            who[first] = who[first]._replace(name=" + ".join(self.who[i].name for i in (first, *more)))
+            codes[:, first] = UNTOLD
+            for values in (*rows, *(v for own in facts for v in own.values())):
+                values[first] = -1 if values.dtype.kind == "i" else np.nan
+        times, own = self.times.added(groups), self.own.added(groups)
+        return replace(self, who=who, rows=rows, facts=facts, codes=codes, times=times, own=own)
 
     def items(self, chosen: Sequence[int]) -> list[Item]:
         """Some workloads as objects, without what only `explained` ones know."""

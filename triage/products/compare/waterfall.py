@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from triage.products.compare.compare_result import Comparison, Paired, Row
+from triage.products.noise import SAME, UNKNOWN
 from triage.rendering.escape import distinct
 
 IDLE = "idle: "  # before the reasons of idle time, in the names of rows of a timeline
@@ -68,11 +69,14 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
     if not before or not after:
         return []
     by = scale(doc)
-    named = [
-        (name + _own(doc, p), (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0))
+    every = [
+        (name + _own(doc, p), (p["own_ns"][1] or 0.0) * by - (p["own_ns"][0] or 0.0), _quiet(doc, p))
         for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
-    named.sort(key=lambda n: -abs(n[1]))
+    quiet = [ns for _, ns, still in every if still]
+    if len(quiet) == len(every) and doc["frame"]["verdict"] in (SAME, UNKNOWN) and not doc["unmatched"]:
+        return []
+    named = sorted(((name, ns) for name, ns, still in every if not still), key=lambda n: -abs(n[1]))
     alone = {
         side: sum(u["own_ns"] or 0.0 for u in doc["unmatched"] if u["side"] == side) * sign
         for side, sign in (("before", -1), ("after", by))
@@ -80,6 +84,7 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
     parts = named[:STEPS]
     if more := named[STEPS:]:
         parts.append((f"{len(more)} more", sum(ns for _, ns in more)))
+    parts += [(f"{len(quiet)} unchanged or inconclusive", sum(quiet))] if quiet else []
     parts += [(f"only {side}", ns) for side, ns in alone.items()]
     idle = [(what, ns) for what, ns in figures_added(doc).items() if what.startswith(IDLE)]
     parts += sorted(idle, key=lambda p: -abs(p[1]))
@@ -91,6 +96,11 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
             level += ns
             out.append({"name": name, "adds_ns": ns, "sum_ns": level})
     return out
+
+
+def _quiet(doc: Comparison, p: Paired) -> bool:
+    """True of a pair whose change may be noise; of other amounts of work the times change without the time per call."""
+    return p["verdict"] in (SAME, UNKNOWN) and not (p["per_call"] or doc["timeline"] or doc["work"]["unequal"])
 
 
 def _own(doc: Comparison, p: Paired) -> str:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from triage.capture.arrays import Floats, Indices, Masks
 from triage.products.noise import FLOOR, student
@@ -31,7 +31,10 @@ _PAIR = 0.9539  # median distance of two runs, in standard deviations
 KNOWN = (
     6  # steps between the builds before it from which their spread is estimated; below it a build is judged by its runs
 )
-_CHANGES = 0.25, 6  # part of the steps, and number of them, that may be changes and are left out as the largest
+_TIMES = 4.0 ** np.arange(7)  # variances that are tried, in those that the runs explain
+_MIN_VARIANCE = 1e-10  # least variance
+_PRICE = 9.0  # of a level of its own: a change of three standard deviations, as a square
+_ONCE = 1.5  # prices of a level that one build has alone; both measured by benchmarks/history_levels.py
 NOISIEST = (
     0.05  # assumed of a run where noise is not measured: heuristic, the largest of games and kernels at free clocks
 )
@@ -78,8 +81,21 @@ class Shift(Struct, frozen=True):
     until: int
 
 
-def levels(times: Floats, of: Indices, builds: int, *, spread_known: bool = True) -> Levels:
-    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending. spread_known: False judges by the runs alone."""
+def with_frame(times: Floats, of: Indices, builds: int, floor: float = FLOOR) -> tuple[Levels, list[Shift]]:
+    """Levels and shifts of markers, and of the frame they make (the last column): what moves a marker moves it, too."""
+    markers, count = levels(times[:, :-1], of, builds), times.shape[1]
+    steps = shifts(markers, floor, count)
+    there = np.isfinite(markers.mean)
+    moved = np.append(False, (there[1:] != there[:-1]).any(axis=1))
+    moved[[s.at for s in steps]] = True
+    frame = levels(times[:, -1:], of, builds, moved)
+    both = [np.concatenate([getattr(x, name) for x in (markers, frame)], axis=-1) for name in Levels.__struct_fields__]
+    own = [replace(s, marker=count - 1) for s in shifts(frame, floor, count)]
+    return Levels(*both), sorted([*steps, *own], key=lambda s: (s.at, s.marker))
+
+
+def levels(times: Floats, of: Indices, builds: int, moved: Masks | None = None) -> Levels:
+    """times: runs x markers, ns, NaN where missing. of: build of each run, ascending. moved: builds known to begin a level."""
     with np.errstate(all="ignore"):
         x = np.log(np.where(times > 0, times, np.nan))
     known = np.isfinite(x)
@@ -101,11 +117,12 @@ def levels(times: Floats, of: Indices, builds: int, *, spread_known: bool = True
         pulled = np.minimum(apart, np.square(_CLIP * scale))
         within = np.where(np.isfinite(pulled), pulled, apart).sum(axis=0) / inside
         own = _sums(apart, of, builds) / np.maximum(n - 1, 1)
-        between, steps = _between(mean[:-1])  # a suspect is not part of the noise that it is held against
-        spread = (steps >= KNOWN) & spread_known
         expected = within * np.where(n > 0, 1 / n, 0.0).sum(axis=0) / (n > 0).sum(axis=0)
+        # a suspect is not part of the noise that it is held against
+        between, own_free, spread = _between(
+            mean[:-1], expected, np.zeros(builds, dtype=bool)[:-1] if moved is None else moved[:-1]
+        )
         repeated = inside > 0
-        own_free = np.maximum(steps / 3, 1)  # of neighbouring differences, trimmed
         differ = between > np.maximum(_EXTRA, 1 + np.sqrt(2 / own_free)) * expected
         extra = np.where(repeated, np.where(differ, between - expected, 0.0), between)
         extra = np.where(spread & np.isfinite(extra), extra, 0.0)
@@ -121,7 +138,7 @@ def levels(times: Floats, of: Indices, builds: int, *, spread_known: bool = True
         surely = 1 + 2 * np.sqrt(2 / np.maximum(free, 1))
         quiet = np.where(repeated, within, 0.0) + extra <= NOISIEST**2 * surely
         assumed = np.where(quiet & ~wild & (n > 0), NOISIEST**2 / np.where(extra > 0, 1.0, n), np.inf)
-    variance = np.where(free >= 1, np.maximum(variance, 1e-10), assumed)
+    variance = np.where(free >= 1, np.maximum(variance, _MIN_VARIANCE), assumed)
     return Levels(mean, np.where(n > 0, variance, np.inf), np.where(free >= 1, free, 0.0), assumed, spread)
 
 
@@ -167,24 +184,39 @@ def _median(x: Floats) -> Floats:
     return np.where(count > 0, found, np.nan)
 
 
-def _between(mean: Floats) -> tuple[Floats, Floats]:
-    """(variance of a build's level, steps it was taken from), from neighbouring builds; the largest steps are left out."""
-    squares = np.sort(np.square(np.diff(mean, axis=0)), axis=0)  # NaN last
-    count = np.isfinite(squares).sum(axis=0)
-    kept = count - np.minimum(np.ceil(_CHANGES[0] * count), _CHANGES[1])
-    inside = np.arange(len(squares))[:, None] < kept
-    with np.errstate(all="ignore"):
-        variance = np.where(inside, squares, 0.0).sum(axis=0) / kept / 2
-    factors = {n: _trimmed(int(k), int(n)) for k, n in zip(kept.tolist(), count.tolist(), strict=True) if n}
-    return variance * np.array([factors.get(n, 1.0) for n in count.tolist()]), count.astype(np.float64)
+def _between(mean: Floats, expected: Floats, moved: Masks) -> tuple[Floats, Floats, Masks]:
+    """(variance of a build's level, its degrees of freedom, whether it is known), from the builds of one level each.
 
-
-@lru_cache(maxsize=1024)
-def _trimmed(kept: int, count: int) -> float:
-    """What the mean of the smallest `kept` of `count` squares must be multiplied by to be a normal variance."""
-    part = (kept + 1) / (count + 1)  # that the first one left out stands at, on average
-    edge = student((1 + part) / 2, 1_000.0)
-    return 1 / (1 - 2 * edge * math.exp(-edge * edge / 2) / math.sqrt(2 * math.pi) / part)
+    expected: variance that the runs explain. moved: builds that are known to begin a level. Builds are cut into levels,
+    and the variance in them chosen, so that both together are likeliest, at a price per level (J. Yao, Statistics &
+    Probability Letters 6, 1988: Schwarz' criterion): a change that lasts is a level and no noise, differences that do
+    not last are noise.
+    """
+    builds, markers = mean.shape
+    if builds <= KNOWN:
+        return np.full(markers, np.nan), np.ones(markers), np.zeros(markers, dtype=bool)
+    there, column = np.isfinite(mean), np.arange(markers)
+    x = np.where(there, mean - _median(mean), 0.0)
+    count, total, squared = (_from_zero(y) for y in (there.astype(np.float64), x, np.square(x)))
+    few = np.maximum(count[-1], 1)
+    quietest = np.where(expected > 0, expected, np.square(_median(np.abs(np.diff(mean, axis=0))) / _PAIR) / 2)
+    tried = np.maximum(np.nan_to_num(quietest), _MIN_VARIANCE) * _TIMES[:, None]
+    best, apart, cuts, placed = np.zeros((4, builds + 1, len(_TIMES), markers))
+    for end in range(1, builds + 1):
+        n = count[end] - count[:end]
+        squares = np.maximum(squared[end] - squared[:end] - np.square(total[end] - total[:end]) / np.maximum(n, 1), 0.0)
+        new = ~moved[:end, None]
+        price = np.where(n > 1, _PRICE, _ONCE * _PRICE) * new  # a level of one build came and went
+        cost = best[:end] + squares[:, None] / tried + price[:, None]
+        at = np.argmin(cost, axis=0)
+        best[end] = np.take_along_axis(cost, at[None], axis=0)[0]
+        for kept, more in ((apart, squares[at, column]), (cuts, 1), (placed, new[at, 0] & (at > 0))):
+            kept[end] = np.take_along_axis(kept[:end], at[None], axis=0)[0] + more
+    likeliest = np.argmin(best[-1] + few * np.log(tried), axis=0)
+    apart, cuts, placed = (x[-1, likeliest, column] for x in (apart, cuts, placed))
+    known = count[-1] > KNOWN
+    # where a level begins was chosen, too: it costs as much knowledge as its height
+    return np.where(known, apart / np.maximum(few - cuts, 1), np.nan), np.maximum(few - cuts - placed, 1), known
 
 
 def _each(markers: int, builds: int) -> float:
@@ -204,10 +236,9 @@ class Limits(Struct, frozen=True):
         return half
 
 
-def limit(found: Levels, chance: float | None = None) -> Limits:
-    """The price of looking at all markers, at every build. chance: per marker, default: that of a false alarm."""
-    builds, markers = found.mean.shape
-    chance = _each(markers, max(2, builds)) if chance is None else chance
+def limit(found: Levels, chance: float | None = None, markers: int = 0) -> Limits:
+    """The price of looking at all markers, at every build. chance: per marker, default: that of a false alarm. markers: default: these."""
+    chance = _each(markers or found.mean.shape[1], max(2, len(found.mean))) if chance is None else chance
     values, back = np.unique(np.round(found.free), return_inverse=True)
     normal = student(1 - chance, 1_000.0)
     return Limits(np.array([student(1 - chance, f) if f >= 1 else normal for f in values.tolist()])[back], normal)
@@ -237,11 +268,11 @@ def detectable(found: Levels, steps: Sequence[Shift], floor: float, before: int 
     return seen
 
 
-def shifts(found: Levels, floor: float = FLOOR) -> list[Shift]:
-    """Every step, by build and then marker. floor: share below which a step is none."""
+def shifts(found: Levels, floor: float = FLOOR, among: int = 0) -> list[Shift]:
+    """Every step, by build and then marker. floor: share below which a step is none. among: markers that are looked at, default: these."""
     builds, markers = found.mean.shape
     sums = Sums(found)
-    least, far, every = math.log1p(floor), limit(found), np.arange(markers)
+    least, far, every = math.log1p(floor), limit(found, markers=among), np.arange(markers)
     start = np.zeros(markers, dtype=np.int64)
     begun: list[list[tuple[int, int]]] = [[] for _ in range(markers)]  # (at, seen)
     for now in range(1, builds):

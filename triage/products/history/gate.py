@@ -28,11 +28,10 @@ from triage.products.history.changepoints import (
     Shift,
     Sums,
     detectable,
-    levels,
     limit,
-    shifts,
+    with_frame,
 )
-from triage.products.history.gate_lines import doubt, is_own, line, now, slower_by
+from triage.products.history.gate_lines import doubt, is_own, line
 from triage.products.history.history_chart import build
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
@@ -43,7 +42,6 @@ from triage.products.settings import matches as named_by
 from triage.rendering.phrases import time
 
 MAX_BUILDS_REPORTED = 20  # builds for which a change is still reported; older ones are the new level
-MAX_YOUNG_BUILDS = 3 * KNOWN  # in fewer a few changes are a large part of the spread between builds
 _SUSPECT = 0.05  # chance, over all markers, that noise alone lists an inconclusive one
 MAX_NAMED_MARKERS = 2  # markers that a note names
 Changes: TypeAlias = tuple[list[Moved], list[Moved], tuple[int, int, int] | None]  # the last: builds of the frame's
@@ -91,8 +89,7 @@ def judge(
     budgets: Mapping[str, float] = MappingProxyType({}),
 ) -> Gate:
     """Judge the last build of a trend. against: the baseline in words. first: the build that is the baseline, None for all."""
-    level = levels(trend.times, trend.of, len(trend.builds))
-    steps = shifts(level, floor)
+    level, steps = with_frame(trend.times, trend.of, len(trend.builds), floor)
     slower, faster, span = (
         _rolling(trend, level, steps, floor) if first is None else _fixed(trend, level, steps, floor, first)
     )
@@ -127,13 +124,14 @@ def judge(
         "parts": parts,
         "cannot_tell": _unsure(trend, level, {tuple(m["marker"]) for m in (*slower, *faster)}, threshold, first),
         "over_budget": _over(trend, budgets),
-        "notes": [
-            *_notes(trend, level, slower, seen, [SEP.join(p["marker"]) for p in parts]),
-            *(_hidden(trend, level, slower, floor) if first is None else ()),
-        ],
+        "notes": _notes(trend, level, slower, seen, [SEP.join(p["marker"]) for p in parts]),
         "failed": [],
     }
     doc["failed"] = _failed(doc)
+    kept = [m["by"] for m in slower if m["failing"]]
+    if kept and not any(is_own(m, doc) for m in slower):
+        last = max(kept, key=lambda b: b["at"])["revision"][:12]
+        doc["notes"].append(f"kept on purpose? --baseline {last} accepts all changes up to that build")
     return doc
 
 
@@ -157,7 +155,7 @@ def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) 
         mine = [s for s in steps if s.marker == m]
         ends = [0, *(s.at for s in mine), last]
         levels = [trend.middle(m, *pair) for pair in pairwise(ends)]
-        gone = _undone(np.log(levels), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
+        gone = undone(np.log(levels), math.log1p(floor)) - {i for i, s in enumerate(mine) if s.last == last - 1}
         kept = [
             i
             for i, s in enumerate(mine)
@@ -176,7 +174,7 @@ def _rolling(trend: Trend, level: Levels, steps: Sequence[Shift], floor: float) 
     return sorted(out[0], key=_weight), sorted(out[1], key=_weight), span
 
 
-def _undone(level: Floats, close: float) -> set[int]:
+def undone(level: Floats, close: float = math.log1p(FLOOR)) -> set[int]:
     """Slow-downs that a later step took back, with that step, and gains that one did. level: logarithms, step i from i to i + 1."""
     out: set[int] = set()
     i, count = 0, len(level) - 1
@@ -344,17 +342,6 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, n
                 f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}: suspect clocks, driver or machine first"
             )
     return out
-
-
-def _hidden(trend: Trend, level: Levels, slower: Sequence[Moved], floor: float) -> list[str]:
-    """What the runs alone tell of a young history, and the spread between its builds hides: changes may make that spread."""
-    if not level.spread.any() or len(trend.builds) > MAX_YOUNG_BUILDS:
-        return []
-    by_runs = levels(trend.times, trend.of, len(trend.builds), spread_known=False)
-    listed = {tuple(m["marker"]) for m in slower}
-    found = [m for m in _rolling(trend, by_runs, shifts(by_runs, floor), floor)[0] if tuple(m["marker"]) not in listed]
-    named = [f"{shown(SEP.join(m['marker']))} {slower_by(now(m))} since {m['by']['revision'][:12]}" for m in found]
-    return [f"within the spread between builds, not counted: {first_of(named, MAX_NAMED_MARKERS)}"] if named else []
 
 
 def _failed(doc: Gate) -> list[str]:

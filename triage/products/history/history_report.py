@@ -6,12 +6,15 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural
 from triage.products.history import openmetrics
-from triage.products.history.changepoints import ALARMS, SURE
+from triage.products.history.changepoints import ALARMS, KNOWN, SURE
+from triage.products.history.gate import undone
 from triage.products.history.gate_lines import DIGITS, doubt, frame, is_own, line, now, part, signed, times
 from triage.products.history.history_chart import build, chart, date
 from triage.products.history.history_result import Gate, Line, Moved
@@ -116,8 +119,10 @@ def _held(doc: Gate) -> str:
     noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
     slow = f"{typical} in a typical marker" + (f" or {largest} in {noisiest}" if typical != largest else "")
     return (
-        f"{counts} A slow-down of {slow} is missed in 1 build of {round(1 / SURE):,}, a smaller one more often. "
+        f"{counts} Reliably detected: slow-downs from {slow}; missed in 1 build of {round(1 / SURE):,}. "
         f"False alarms: {round(ALARMS * 100)} build in 100."
+        + " Noise is measured within builds, and between builds of one level."
+        * (doc["builds"] > KNOWN + 1)
     )
 
 
@@ -189,6 +194,12 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     saving = " saving" if doc["of"] == "cause" else ""
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
     message = f"{head}: no durations."
+    heights = [*(m["before_ns"] for m in doc["moved"][:1]), *(m["after_ns"] for m in doc["moved"])]
+    # of the frame, what one marker added another may have saved
+    back = set() if doc["of"] == "frame" else undone(np.log([ns or 1.0 for ns in heights]))
+    rows = [_row(m) for m in doc["moved"]]
+    for i in back:
+        rows[i]["change"] += ", taken back"
     if points:
         first, last = points[0], points[-1]
         message = f"{head}: {time(last['ns'], DIGITS)}{saving} at {build(last['build'])}"
@@ -196,7 +207,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             net = signed(last["ns"] / first["ns"] - 1)
             message += f", {net} since {build(first['build'])}{', where it is new' * doc['new']}"
         message += f" (range {_span([p['ns'] for p in points])}, {plural(len(points), 'build')})."
-        moved = _row(doc["moved"][-1]) if doc["moved"] else {}
+        moved = next((rows[i] for i in reversed(range(len(rows))) if i not in back), {})
         message += f" Latest lasting change: {moved['change']} at {moved['since']}." if moved else ""
         message += " No lasting change beyond noise." if not moved and len(points) > 1 else ""
     largest = [", ".join(map(part, parts)) for parts in doc["parts"]] or [""] * len(doc["moved"])
@@ -206,9 +217,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             page=_shell(),
             title=f"{head} over {plural(len(points), 'build')}",
             verdict=message,
-            caused=any(_row(m)["by"] for m in doc["moved"]),
+            caused=any(row["by"] for row in rows),
             chart=chart(doc["points"], doc["moved"]),
-            rows=[{**_row(m), "largest": text} for m, text in zip(doc["moved"], largest, strict=True)],
+            rows=[{**row, "largest": text} for row, text in zip(rows, largest, strict=True)],
             points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
             held="Changes listed exceed the noise of the runs.",
         )
@@ -220,17 +231,14 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         lines.append(f"{ends} to {date(newest[-1]['build']['at'])} {newest[-1]['build']['revision'][:12]}")
     if doc["moved"]:
         lines += ["", "Changes"]
-    steps = list(zip(doc["moved"], largest, strict=True))
-    for m, text in steps if full else steps[-DEFAULT_CHANGES:]:
-        lines += _wrapped(
-            f"{date(m['by']['at'])}  level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {_step(m, text)}",
-            "  ",
-        )
+    steps = list(zip(rows, largest, strict=True))
+    for row, text in steps if full else steps[-DEFAULT_CHANGES:]:
+        level = f"{row['date']}  level {time(row['before_ns'], DIGITS)} -> {time(row['after_ns'], DIGITS)}"
+        lines += _wrapped(f"{level}: {_step(row, text)}", "  ")
     return "\n".join(lines) + "\n"
 
 
-def _step(m: Moved, largest: str) -> str:
-    row = _row(m)
+def _step(row: Mapping[str, Any], largest: str) -> str:
     by = f", top cause: {short(row['by'], 60)}" if row["by"] else ""
     where = f", {HEADS.largest_in.lower()} {largest}" if largest else ""
     return f"{row['change']} at {row['since']}{where}{by}"

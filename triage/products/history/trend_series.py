@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP
 from triage.ground.errors import TriageError
-from triage.products.history.changepoints import Shift, levels, shifts
-from triage.products.history.gate import MAX_YOUNG_BUILDS, matches, moved, named
+from triage.products.history.changepoints import Shift, levels, shifts, with_frame
+from triage.products.history.gate import matches, moved, named
 from triage.products.history.history_result import SCHEMA, Line, Part, Point
 from triage.products.history.store import Build, Database
 from triage.products.history.trend import FRAME, MIN_PART, Trend, load
@@ -66,9 +67,12 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
         trend.cause[:, -1:] if name == FRAME else _cause(trend, name),
         trend.causes,
     )
-    builds = len(trend.builds)  # of few builds the runs tell: their changes would hide in the spread they make
-    found = levels(np.where(values > 0, values, np.nan), trend.of, builds, spread_known=builds > MAX_YOUNG_BUILDS)
-    steps = shifts(found)
+    count = len(trend.markers)
+    if name in trend.markers:  # exactly what the gate sees
+        steps = [s for s in with_frame(trend.times, trend.of, len(trend.builds))[1] if trend.markers[s.marker] == name]
+        steps = [replace(s, marker=0) for s in steps]
+    else:
+        steps = shifts(levels(np.where(values > 0, values, np.nan), trend.of, len(trend.builds)), among=count)
     starts = [0, *(s.at for s in steps)]
     return {
         "schema": SCHEMA,
@@ -85,16 +89,15 @@ def _line(trend: Trend, kind: str, what: str, values: Floats, name: str) -> Line
 
 
 def _parts(trend: Trend, s: Shift, start: int) -> list[Part]:
-    """The markers that add most to a change of the frame, in its direction; start: of the level before it."""
+    """The markers that add most to a change of the frame, either way; start: of the level before it."""
     # a marker that this build brought or dropped counts with all its time, one of another build not at all
-    sign = float(np.sign(s.change))
-    adds = sign * trend.adds((start, s.at), (s.at, s.until), s.at)
-    order = np.argsort(-adds[:-1], kind="stable")[:PARTS].tolist()
-    least = max(MIN_PART * adds[-1], 0.0)
+    adds = trend.adds((start, s.at), (s.at, s.until), s.at)
+    order = np.argsort(-np.abs(adds[:-1]), kind="stable")[:PARTS].tolist()
+    least = MIN_PART * abs(adds[-1])
     return [
-        {"marker": trend.markers[m].split(SEP), "adds_ns": round(sign * float(adds[m]), 1)}
+        {"marker": trend.markers[m].split(SEP), "adds_ns": round(float(adds[m]), 1)}
         for m in order
-        if adds[m] > least
+        if abs(adds[m]) > least
     ]
 
 

@@ -64,7 +64,7 @@ def _wrong(found: Iterable[tuple[str, str]], longest: int) -> Iterator[tuple[str
             for clause in _CLAUSE_END.split(_FIELD.sub("0", text)):
                 if len(clause.split()) > MAX_CLAUSE:
                     start = " ".join(clause.split()[:4])
-                    yield key, f"{start} ...", f"clauses of at most {MAX_CLAUSE} words (has {len(clause.split())})"
+                    yield key, start, f"clauses of at most {MAX_CLAUSE} words (has {len(clause.split())})"
 
 
 def _failures(file: str, wrong: Iterable[tuple[str, str, str]]) -> list[RuleError]:
@@ -72,8 +72,7 @@ def _failures(file: str, wrong: Iterable[tuple[str, str, str]]) -> list[RuleErro
     lines = Path(file).read_text("utf-8").splitlines()
 
     def line(key: str, text: str) -> int:
-        fragment = text.removesuffix(" ...")
-        at = next((n for n, x in enumerate(lines, 1) if fragment in x), 0)
+        at = next((n for n, x in enumerate(lines, 1) if text in x), 0)
         return at or next((n for n, x in enumerate(lines, 1) if x.startswith(f"{key}:")), 1)
 
     return [RuleError(file, line(key, text), f"{key}: {text!r} - write: {instead}") for key, text, instead in wrong]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from triage.document.bundle import Bundle, ById
-from triage.document.entries import FindingEntry, ItemEntry, Result
+from triage.document.entries import ItemEntry, Result
 from triage.document.todo_items import TodoItem, is_accepted, todo_items
 from triage.findings.identity import of_item
 from triage.ground.phrasing import percent
@@ -19,9 +19,6 @@ from triage.products.tickets.text import full_names, title
 from triage.products.tickets.ticket import Ticket
 
 MIN_TICKET_SHARE = 0.01  # of the frame: a root cause that saves less gets no ticket
-MIN_MARGIN = (
-    0.05  # of a threshold: noise moves a value that is closer across it; more than low priority is filed all the same
-)
 KEPT_SHARE = 0.5  # of the minimum: a known ticket stays down to it, so that noise does not close and reopen it
 MIN_UNTIMED_SAVING = 0.05  # without times: the fraction of a workload that its best finding must save
 
@@ -35,9 +32,8 @@ def make(
 ) -> list[Ticket]:
     """Return the tickets of a diagnosis, largest saving first. scope: replaces the captured root. old: last run's entries.
 
-    least: minimum saving as a share of the frame (0-1), counting only findings with a margin to their thresholds; a root
-    cause that had a ticket keeps it down to half of that. owners: (glob over markers, owner), the first that fits; a cause
-    whose workloads have several owners gets a ticket for each.
+    least: minimum saving as a share of the frame (0-1); a root cause that had a ticket keeps it down to half of that.
+    owners: (glob over markers, owner), the first that fits; a cause whose workloads have several owners gets a ticket for each.
     """
     known = {t.get("fingerprint") for t in old}
     out: dict[str, Ticket] = {}
@@ -107,13 +103,10 @@ def _cut(doc: Result, numbers: Sequence[int]) -> Result:
 
 
 def _worth(c: TodoItem, doc: Result, least: float, known: bool) -> bool:
-    """True if a root cause saves enough for a ticket. Findings of a new one of low priority need a margin to their thresholds."""
-    ranks = set(c["findings"])
-    sure = known or c["level"] != "low"
-    found = [f for f in doc["findings"] if f["rank"] in ranks and (sure or _has_margin(f))]
+    """True if a root cause saves enough for a ticket."""
     if known:
         least *= KEPT_SHARE
-    gains = [f["gain"] for f in found if f["gain"]]
+    gains = [f["gain"] for f in doc["findings"] if f["rank"] in c["findings"] and f["gain"]]
     total = doc["frame"]["duration_ns"]
     if not gains or not total:
         # `least` is a share of the frame; without times it scales the fraction that is asked for instead
@@ -128,13 +121,4 @@ def why_left_out(c: ItemEntry, total_ns: float | None, least: float) -> str:
         return "accepted"
     if total_ns and (c["saved_ns"] or 0.0) < least * total_ns:
         return f"saves less than {percent(least)}: --min-saving"
-    return "at hardware limit" if c["verdict_class"] == "at-limit" else "too near its threshold"
-
-
-def _has_margin(f: FindingEntry) -> bool:
-    return all(
-        # a share of a threshold of 0 is 0: it has no margin
-        e["margin"] is None or not e["threshold"] or abs(e["margin"]) >= MIN_MARGIN * abs(e["threshold"])
-        for e in f["evidence"]
-        if e["op"] in ("<", "<=", ">", ">=")
-    )
+    return "at hardware limit"

@@ -179,14 +179,16 @@ def _row(f: FindingEntry, by_id: ById, total_ns: float | None) -> dict[str, Any]
     numbers = [e for e in f["evidence"] if e["op"] != "is" or e["threshold"] is None] or f["evidence"]
     # one threshold for each metric, above which the rule applies: another number says more than its upper end
     numbers = list({e["metric"]: e for e in reversed(numbers)}.values())[::-1]
-    # first what the ticket's sentence says
-    numbers.sort(key=lambda e: "stated" not in e)
-    stated = sum("stated" in e for e in numbers)
+    # what decides, then what the ticket's sentence says
+    first = numbers[:1]
+    numbers.sort(key=lambda e: e not in first and "stated" not in e)
+    most = sum(e in first or "stated" in e for e in numbers)
     return {
         "name": _name(w),
         "own_ns": (w["self_ns"] or w["duration_ns"]) if w else total_ns,
-        "checks": [short(phrases.check(e), 80) for e in numbers[: max(2, stated)]] or [f["title"]],
+        "checks": [short(phrases.check(e), 80) for e in numbers[: max(2, most)]] or [f["title"]],
         "cell": phrases.origin_of(numbers[0]) if numbers else "",
+        "has_cells": bool(numbers) and any(True for _ in phrases.leaves(numbers[0]["source"])),
     }
 
 

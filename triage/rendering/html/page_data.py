@@ -190,10 +190,8 @@ class Details:
         self.out: dict[str, list[RuledOutEntry]] = {}
         for r in b.ruled_out:
             self.out.setdefault(r["workload"], []).append(r)
-        verdicts: dict[str, Json] = {}
         sentences = b.workloads.field("verdict")
-        for text in dict.fromkeys(sentences):
-            verdicts[text] = words.t(text)
+        verdicts = {text: words.t(text) for text in dict.fromkeys(sentences)}
         self.verdict = [verdicts[text] for text in sentences]
         self.first, self.second = (
             np.concatenate([getattr(c, flags).sum(axis=0) if c.units else np.zeros(len(c), int) for c in self.columns])
@@ -284,7 +282,7 @@ class Details:
             self.p.t(f["message"]),
             [rounded(g["fraction"]), rounded(g["low"]), rounded(g["bound"]), rounded(g["share"], 4)] if g else 0,
             [[self.p.condition(e), cells.add(e["metric"], e["value"], e["unit"], e["source"])] for e in f["evidence"]],
-            self.p.tail(f),
+            self.p.tail(f, self.b.rules[f["rule"]]["gain"] if g else ""),
             *([[self.p.t(code_places.in_full(x)) for x in f["locations"]]] if f["locations"] else []),
         ]
 

@@ -116,17 +116,15 @@ class Words:
         """Index of an input file. record: what is numbered in it, "" for lines; the script puts a number behind."""
         return self.files.setdefault(f"{clean(name)}, {record} " if record else clean(name), len(self.files))
 
-    def tail(self, f: FindingEntry) -> int:
-        """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, gain model."""
-        # the other reasons are comparisons, which the evidence lists already
-        why = next((b for b in f["because"] if b.startswith("gain: ")), "")
+    def tail(self, f: FindingEntry, gain: str) -> int:
+        """Index of what follows a finding's numbers: advice, code, how to verify, caveats, sources, and gain, its model."""
         row: list[Json] = [
             [self.t(a) for a in f["advice"]],
             [[c["language"], c["text"]] for c in f["code"]],
             f["verify"] or 0,
             [self.t(c) for c in f["caveats"]],
             [[self.s(c["text"]), c["url"] if web(c["url"]) else 0] for c in f["cites"]],
-            self.s(why[6:]),
+            self.s(gain),
         ]
         key = json.dumps(row)
         if key not in self.tails:

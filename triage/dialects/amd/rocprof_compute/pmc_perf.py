@@ -24,6 +24,7 @@ from triage.dialects.amd.rocm_export import Export
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import passes
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.schema import normal
 
@@ -142,7 +143,7 @@ def collect(metrics: list[str]) -> str:
     blocks = [block for block, of in _BLOCKS.items() if areas & {*of.split()}]
     if not areas <= {*" ".join(_BLOCKS.values()).split()} or not blocks:
         blocks.insert(0, "2")
-    return f"rocprof-compute profile -n myapp -b {' '.join(blocks)} -- ./app"
+    return Command(f"rocprof-compute profile -n myapp -b {' '.join(blocks)} -- ./app", "rocprof-compute")
 
 
 # block of the profiler's report -> beginnings of the metrics that it collects; "2", speed of light, has the rest

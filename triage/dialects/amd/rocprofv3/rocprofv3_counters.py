@@ -11,6 +11,7 @@ from triage.dialects.amd.counters import counter_names, counter_passes
 from triage.dialects.amd.rocprof import LAUNCH_NAMES
 from triage.dialects.amd.rocprofv3 import kernel_trace, passes
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 
 NAME = "rocprofv3-counters"
 WHOLE = rocprof.WHOLE
@@ -72,5 +73,6 @@ def collect(metrics: list[str], arch: str = "") -> str:
         return ""
     runs = counter_passes.split(wanted or counter_names.first(arch), arch)
     if len(runs) == 1:
-        return f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app"
-    return f"{counter_passes.input_file(runs)}; rocprofv3 -i counters.txt --kernel-trace -f csv -d out -- ./app"
+        return Command(f"rocprofv3 --pmc {' '.join(runs[0])} --kernel-trace -f csv -- ./app", "rocprofv3")
+    run = "rocprofv3 -i counters.txt --kernel-trace -f csv -d out -- ./app"
+    return Command(f"{counter_passes.input_file(runs)}; {run}", "rocprofv3")

@@ -12,6 +12,7 @@ from triage.dialects.amd.counters import counter_names
 from triage.dialects.amd.pc_sampling import sample_file, samples
 from triage.dialects.amd.rocprofv3 import rocprofv3_counters, rocprofv3_kernels
 from triage.dialects.tables import wide_table
+from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture
 
 NAME = "rocprofv3-pc-samples"
@@ -74,6 +75,6 @@ def collect(metrics: list[str], arch: str = "") -> str:
     if counted := [m for m in metrics if counter_names.counters(m, arch)]:
         return rocprofv3_counters.collect(counted, arch)
     if not arch or arch.startswith(("gfx94", "gfx950")):
-        return _COMMAND.format(_STOCHASTIC)
+        return Command(_COMMAND.format(_STOCHASTIC), "rocprofv3")
     inexact = any(m in samples.METRICS and not samples.METRICS[m][2] for m in metrics)
-    return _COMMAND.format(_HOST_TRAP) if inexact and arch.startswith("gfx90a") else ""
+    return Command(_COMMAND.format(_HOST_TRAP), "rocprofv3") if inexact and arch.startswith("gfx90a") else ""
