@@ -123,7 +123,9 @@ def test_a_busy_pipe_of_a_phone_is_its_limiter(tmp_path: Path) -> None:
     asked = {m for spot in found["blind_spots"] for m in spot["missing"]}
     assert "texture_pipe.stalled" not in asked and not any(m.startswith("sm.") for m in asked)
     own = {named.counter for named in tool_names.of("mali").values()}
-    assert {c for spot in found["blind_spots"] for c in spot["collect"].removeprefix("add columns: ").split(", ")} <= own
+    assert {
+        c for spot in found["blind_spots"] for c in spot["collect"].removeprefix("add columns: ").split(", ")
+    } <= own
 
 
 def test_of_two_sources_the_sum_is_no_whole(tmp_path: Path) -> None:
