@@ -55,7 +55,7 @@ def test_every_dialect_has_a_seed(judge: fuzzing.Judge, tmp_path: Path) -> None:
             continue
     missing = set(NAMES) - seen
     # some only ever refuse, JSON and databases have tests of their own
-    refusing = {"native-files", "mobile-series", "named-only", "rocm-traces"}
+    refusing = {"native-files", "named-only", "rocm-traces"}
     assert missing <= refusing | {
         "pytorch-trace",
         "gpu-zones",

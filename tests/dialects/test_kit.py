@@ -19,7 +19,6 @@ from triage.ground.errors import CaptureError, TriageError
 from triage.products.batch.find import companions
 
 TEXTS = {  # of dialects that are there to refuse, and have no sample that demonstrates triage
-    "mobile-series": ("series.csv", b"CaptureID,DrawID,SubmitCount,MetricName,Value\n2,9,1,Clocks,5\n"),
     "named-only": ("gpuz.txt", b"Date , GPU Clock [MHz] , GPU Temperature [C] ,\n2024-03-01 12:00:01 , 1905.0 , 66.0 ,\n"),
     "native-files": ("capture.rdc", b"RDOC\0\0\0\0"),
 }  # fmt: skip

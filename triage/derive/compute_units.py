@@ -163,7 +163,11 @@ DERIVATIONS = (
         ask=("l3.hits", "l3.misses"),
     ),
     Derivation("lsc.hit_rate", "hits / accesses", lambda h, n: np.minimum(over(h, n), 1.0), ("lsc.hits", "lsc.accesses")),
-    Derivation("lsc.overfetch", "memory bytes read / bytes loaded", over, ("vram.bytes_read", "lsc.bytes_read")),
+    Derivation(
+        "lsc.overfetch", "memory bytes read / bytes loaded, where nothing is drawn or sampled",
+        lambda got, loaded, *others: np.where(np.fmax(highest(*others), 0) > 0, np.nan, over(got, loaded)),
+        ("vram.bytes_read", "lsc.bytes_read"), ("sampler.texels", "range.draws"),
+    ),
     Derivation("l1i.hit_rate", "hits / (hits + misses)", lambda h, m: over(h, h + m), ("icache.hits", "icache.misses")),
     Derivation(
         "slm.conflict_share", "bank conflicts / accesses, else / (bytes / 64)", _slm_conflicts,

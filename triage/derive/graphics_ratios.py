@@ -30,6 +30,7 @@ _OF_QUADS = (
     ("postz.quads", "tested_late"),
     ("postz.quads_killed", "killed_late"),
 )
+QUAD = 4  # pixels shaded together
 _MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
@@ -48,6 +49,12 @@ def _sum(*values: Values) -> Values:
     for v in values:
         total = np.where(np.isnan(total), v, np.where(np.isnan(v), total, total + v))
     return total
+
+
+def _failed(shaded: Values, passed: Values, prims: Values) -> Values:
+    """Shaded pixels that failed; missing where less than half did, or triangles are so small that helper invocations may be these."""
+    many = (np.asarray(passed) > 0) & (shaded >= 2 * passed) & ~(shaded <= 2 * QUAD * prims)
+    return np.where(many, shaded - passed, np.nan)
 
 
 def _draws(draw: Values, geometry: Values, screen: Values, draws: Values, *moved: Values) -> Values:
@@ -116,6 +123,12 @@ DERIVATIONS = (
         lambda before, behind: np.where(behind > 0, np.fmax(before - behind, 0.0), np.nan),
         ("stage.raster_waiting", "stage.pixels_ready"),
     ),
+    Derivation("valu.busy", "the highest of the shader stages", highest, optional=("valu.busy_ps", "valu.busy_vs", "valu.busy_cs")),
+    Derivation("bottleneck.depth", "the slower of both depth tests", highest, optional=("bottleneck.coarse_depth", "bottleneck.early_depth")),
+    Derivation(
+        "pixels.failed_late", "PS invocations - samples that passed, where more fail than helpers of quads could be", _failed,
+        ("invocations.ps", "pixels.passed"), ("prims.drawn",),
+    ),
     Derivation(
         "pixels.overdraw", "pixels drawn / pixels of the target; or 1 + pixels drawn again, per pixel of the target",
         lambda drawn, target, again: first(over(drawn, target), 1 + again),
@@ -126,8 +139,12 @@ DERIVATIONS = (
     _per("shader.stalled", "core.starved", "core.cycles", "cycles without a warp to issue / cycles of the cores"),
     _per("tiler.busy", "tiler.cycles", "gpu.cycles", "tiler cycles / GPU cycles"),
     Derivation(
-        "pixels.late_fail_share", "pixels that failed after shading / pixels drawn",
-        lambda failed, drawn: np.minimum(over(failed, drawn), 1.0), ("pixels.failed_late", "pixels.drawn"),
+        "pixels.lost", "pixels that failed after shading + those that shaders dropped", _sum,
+        optional=("pixels.failed_late", "pixels.discarded"), ask=("pixels.failed_late",),
+    ),
+    Derivation(
+        "pixels.late_fail_share", "pixels shaded in vain / pixels drawn",
+        lambda lost, drawn: np.minimum(over(lost, drawn), 1.0), ("pixels.lost", "pixels.drawn"),
     ),
     _per("vertices.per_primitive", "invocations.vs", "prims.input", "VS invocations / primitives in"),
     Derivation(
@@ -149,6 +166,7 @@ DERIVATIONS = (
         optional=("prims.rasterized", "prims.input", "prims.thrown_away"), ask=("prims.rasterized",),
     ),
     # Clipping makes new primitives, so more can come out than went in.
+    Derivation("prims.rasterized", "primitives from the clipper - culled in setup", lambda made, lost: made - np.nan_to_num(lost), ("prims.from_clipper",), ("prims.setup_culled",)),
     Derivation(
         "prims.culled",
         "1 - primitives rasterised / primitives to the clipper, else primitives in; or primitives thrown away / primitives in",

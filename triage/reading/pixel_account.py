@@ -14,6 +14,7 @@ from msgspec import Struct
 from triage.capture.arrays import Floats
 from triage.capture.capture import SEP, Capture, Derived, Pass
 from triage.derive import View
+from triage.derive.graphics_ratios import QUAD
 from triage.ground.columns import is_column
 from triage.reading import laid_depth, pass_order
 from triage.reading.laid_depth import counted
@@ -21,7 +22,6 @@ from triage.reading.laid_depth import counted
 FULL = 65_536  # pixels of full-screen work: smaller targets are tiles, probes and mips
 MAX_TRIANGLES = 3  # primitives of one full-screen draw
 MAX_VERTICES = 6  # of one full-screen draw: two triangles without an index buffer
-QUAD = 4  # pixels that are shaded together: up to so many invocations of a triangle, helpers included, are one quad
 MAX_LOOSE = 2_000  # draws without a marker that are looked at
 MAX_NAME_CHARS = 400
 SAME = 0.01  # counts this close are one size
@@ -72,7 +72,7 @@ def accounts(capture: Capture, found: Sequence[Pass], view: View) -> list[Accoun
         blended = bool(p.levels) and pass_order.layer(SEP.join(p.levels[:-1]), p.levels[-1]) == "blended"
         survivors = bool(laid[p.rows].any())
         # a pass of full-screen triangles has large ones, however few its pixels
-        helpers = False
+        helpers = False  # included in ps, one quad per triangle
         if ps is not None and made is not None and not survivors:
             helpers = bool(MAX_TRIANGLES * draws[p.rows].sum() < made) and ps <= QUAD * made
         thrown = None if helpers or ps is None or kept is None or kept > ps else 1 - kept / ps

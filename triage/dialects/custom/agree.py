@@ -33,13 +33,11 @@ _WAVES = {"valu", "salu", "lds", "mem_unit", "waves", "mfma"}  # families of GPU
 class Columns(Struct):
     """What is read of a table's columns. used: metric -> its header. unread: headers that nothing is read of.
 
-    rivals: unread ones that repeat a used metric. stages: metric -> further headers of it, one per shader stage.
-    totals: headers of times of whole frames, beside the times of their passes.
+    rivals: unread ones that repeat a used metric. totals: headers of times of whole frames, beside the times of their passes.
     """
 
     used: dict[str, Header] = field(default_factory=dict)
     rivals: list[Header] = field(default_factory=list)
-    stages: dict[str, list[Header]] = field(default_factory=dict)
     unread: list[Header] = field(default_factory=list)
     totals: list[Header] = field(default_factory=list)
 
@@ -137,8 +135,7 @@ def _other_gpus(headers: Sequence[Header]) -> Iterator[Header]:
     if not families & _WAVES:
         meant = {LANES: "warp.threads_per_inst", **meant}
     for h in headers:
-        spelled = h.by_words or h.reading.metric.startswith("pixels.")  # `Overdraw` says nothing of how it is counted
-        if spelled and not h.fixed and h.reading.metric in meant and "valu" not in words_of(h.text):
+        if h.by_words and not h.fixed and h.reading.metric in meant and "valu" not in words_of(h.text):
             yield h.read_as(meant[h.reading.metric], f"by words, beside {family} counters" if family else say.BY_WORDS)
 
 
@@ -200,15 +197,12 @@ def _is_foreign(header: Header) -> bool:
 
 
 def _one_of_each(headers: Iterable[Header]) -> Columns:
-    """The first header of each metric is used; others are of further shader stages, or repeat it."""
+    """The first header of each metric is used; others repeat it."""
     columns = Columns()
     for h in headers:
         metric = h.reading.metric
         first = columns.used.setdefault(metric, h) if metric else None
         if first is h:
-            continue
-        if first is not None and (h.staged or first.staged):
-            columns.stages.setdefault(metric, []).append(h)
             continue
         columns.unread.append(h)
         columns.rivals += [h] if metric and not h.reading.lacks and not say.is_rate(metric, h.reading.unit) else []

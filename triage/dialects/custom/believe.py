@@ -313,7 +313,8 @@ def _other_units(evidence: Evidence) -> None:
 
 def _stated_factor(where: str, metric: str, text: str, unit: str) -> float:
     try:
-        target = "byte/s" if say.is_rate(metric, unit) else schema.get(metric).unit
+        target = schema.get(metric).unit
+        target = say.RATES[target] if say.is_rate(metric, unit) else target
         return units.factor(unit, target) if unit else 1.0  # without a unit: taken for canonical
     except UnknownUnit as e:
         raise UnknownUnit(f"{where}: column {text!r}: {e.message}", e.hint) from e

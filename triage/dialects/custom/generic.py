@@ -130,8 +130,7 @@ def _values(
     options: Options,
 ) -> Wide:
     """The cells of the columns that are read. Raises BadCapture without rows or numbers."""
-    stages = (h for more in columns.stages.values() for h in more)
-    numeric = [h.place for h in (*columns.used.values(), *columns.rivals, *stages)]
+    numeric = [h.place for h in (*columns.used.values(), *columns.rivals)]
     texts = [c for c in (*roles.values(), host_rows.column(headers)) if c >= 0]
     sides = target_size.columns(headers) or ()
     also = [c for c in (_share_column(headers), *sides) if c >= 0 and c not in (*texts, *numeric) and numeric]

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from triage import schema
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import tool_names, wide_table
 from triage.ground import collect_command
 
-# the tools' own names of what the schema reads; a table that has one of them came from that tool
-_SNAPDRAGON = {
-    "alu.utilization": "% Shader ALU Capacity Utilized",
-    "shader.busy": "% Shaders Busy",
-    "shader.stalled": "% Shaders Stalled",
-    "texture_pipe.busy": "% Texture Pipes Busy",
-    "texture_pipe.stalled": "% Texture Fetch Stall",
-    "vertex_fetch.stalled": "% Vertex Fetch Stall",
-    "vram.stalled": "% Stalled on System Memory",
-}
-_STREAMLINE = {
-    "alu.utilization": "Arithmetic unit utilization",
-    "shader.busy": "Execution core utilization",
-    "texture_pipe.busy": "Texture unit utilization",
-    "load_store.busy": "Load/store unit utilization",
-    "varying.busy": "Varying unit utilization",
-    "texture_filter.cycles": "Texture filtering cycles per instruction",
-    "warp.diverged": "Warp divergence percentage",
-    "tiler.busy": "Tiler utilization",
-    "vram.stalled": "External bus read stall rate",
-}
 # families that only some tools have: asked for where the table has one of them already
 _PHONES = (
     tuple("alu.limiter integer. complex. texture_sample. texture_write. buffer_read. buffer_write. threadgroup_memory. llc. mmu."
@@ -43,9 +21,10 @@ _COMMON = ("gpu.", "alu.utilization", "pixels.", "primitives.", "vertices.", "dr
 
 def tool_of(headers: Iterable[str]) -> Mapping[str, str]:
     """Metric -> header of the phone's tool that these headers come from; empty where they come from none."""
-    present = {schema.normal(wide_table.split_unit(h)[0]) for h in headers}
-    matches = [sum(schema.normal(name) in present for name in tool.values()) for tool in (_SNAPDRAGON, _STREAMLINE)]
-    return {} if not any(matches) else _SNAPDRAGON if matches[0] >= matches[1] else _STREAMLINE
+    tool = tool_names.tell(wide_table.split_unit(h)[0] for h in headers)
+    return (
+        {} if tool in ("gpa", "intel") else {metric: names[0] for metric, names in tool_names.by_metric(tool).items()}
+    )
 
 
 def asking(

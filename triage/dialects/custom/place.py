@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
-from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Decision, Quality, Table
 from triage.dialects.custom import agree, believe, rows, say
 from triage.dialects.custom.believe import Evidence
@@ -44,10 +41,7 @@ def _enter_columns(table: Table, evidence: Evidence) -> None:
         if h.reading.lacks:
             _enter_opposite(table, metric)
         elif say.is_rate(metric, h.reading.unit):
-            _enter_bytes(table, metric)
-    for metric, stages in evidence.columns.stages.items():
-        if metric in table.columns:
-            _enter_highest(table, metric, stages, numbers)
+            _enter_total(table, metric)
 
 
 def _enter_opposite(table: Table, metric: str) -> None:
@@ -58,8 +52,8 @@ def _enter_opposite(table: Table, metric: str) -> None:
     )
 
 
-def _enter_bytes(table: Table, metric: str) -> None:
-    """Turn bytes per second into bytes, where the table has times."""
+def _enter_total(table: Table, metric: str) -> None:
+    """Turn a rate per second into what it counts, where the table has times."""
     rate, time = table.columns.pop(metric), table.columns.get("gpu.time")
     if time is not None:
         table.raw[rate.header] = rate
@@ -67,19 +61,6 @@ def _enter_bytes(table: Table, metric: str) -> None:
         table.columns[metric] = Column(
             rate.values * time.values * 1e-9, rate.header, unit=rate.unit, formula=formula, inputs=inputs
         )
-
-
-def _enter_highest(table: Table, metric: str, stages: Sequence[Header], numbers: Mapping[int, Floats]) -> None:
-    """Make a metric the highest of its counters of all shader stages: a dispatch has one of them, a draw others."""
-    first = table.columns[metric]
-    others = (Column(numbers[h.place] * first.factor, h.text, h.place + 1, first.unit, first.factor) for h in stages)
-    columns = [first, *others]
-    table.raw |= {column.header: column for column in columns}
-    headers = tuple(column.header for column in columns)
-    highest = np.fmax.reduce([column.values for column in columns])
-    table.columns[metric] = Column(
-        highest, first.header, unit=first.unit, formula=f"the highest of {' and '.join(headers)}", inputs=headers
-    )
 
 
 def enter_all_calls(table: Table, evidence: Evidence) -> None:
@@ -119,7 +100,6 @@ def _decisions(evidence: Evidence, roles: Mapping[str, int], headers: Sequence[s
     """What each column was read as and why, in the order of the table."""
     columns = evidence.columns
     decided = [(h, metric, h.reading.why) for metric, h in columns.used.items()]
-    decided += [(h, metric, "of a further shader stage") for metric, more in columns.stages.items() for h in more]
     decided += [(h, "", h.reading.why) for h in (*columns.unread, *columns.totals) if h not in columns.rivals]
     decided += [(h, h.reading.metric, "repeated, an earlier column is used") for h in columns.rivals]
     found = {place: Decision(headers[place], role, rows.reason(role, headers[place])) for role, place in roles.items()}

@@ -23,11 +23,13 @@ from triage import schema
 from triage.dialects.custom import header_words, vocabulary
 from triage.dialects.custom.header_words import spaced
 from triage.dialects.custom.vocabulary import CAMEL_RE, Words, words_of
-from triage.dialects.tables import gpa_names, wide_table
+from triage.dialects.tables import tool_names, wide_table
+from triage.dialects.tables.tool_names import Named
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
 BY_MAP, BY_NAME, BY_TOOL, BY_WORDS = "as mapped", "by name", "by its tool's name", "by words"
+RATES = {"byte": "byte/s", "count": "hz"}  # unit -> that of its rate
 LANES = "valu.utilization"  # any vendor's share of lanes at work is called so
 _COUNT_RE = re.compile(r"#|(?<![a-z])(?:count|number|num)(?![a-z])", re.IGNORECASE)
 _PER_RE = re.compile(
@@ -70,7 +72,7 @@ class Header(Struct, frozen=True):
     """One column name. place: 0-based column. named: what its text spells. options: candidates, best first.
 
     reading: the candidate decided for. by_words: the metric where words decided, else "". fixed: the user mapped it.
-    staged: counter of one shader stage. group: the word before the rest, in lower case (`units` of `units.sm`).
+    group: the word before the rest, in lower case (`units` of `units.sm`).
     """
 
     place: int
@@ -80,7 +82,6 @@ class Header(Struct, frozen=True):
     reading: Reading = NOTHING
     by_words: str = ""
     fixed: bool = False
-    staged: bool = False
     group: str = ""
 
     def read_as(self, metric: str, why: str, unit: str | None = None) -> Header:
@@ -92,36 +93,38 @@ class Header(Struct, frozen=True):
 def say(texts: Sequence[str], taken: Collection[int], mapping: Mapping[str, str]) -> list[Header]:
     """Headers with all that they may mean. taken: columns about the rows. mapping: header -> metric, by the user."""
     mapped = {schema.normal(header): metric for header, metric in mapping.items()}
-    counted = gpa_names.NAMES if gpa_names.tell(wide_table.split_unit(text)[0] for text in texts) else {}
+    own = tool_names.of(tool_names.tell(wide_table.split_unit(text)[0] for text in texts))
     beside = {schema.normal(text) for text in texts}
-    return [_header(i, text, mapped, counted, beside) for i, text in enumerate(texts) if text and i not in taken]
+    return [_header(i, text, mapped, own, beside) for i, text in enumerate(texts) if text and i not in taken]
 
 
 def _header(
-    place: int, text: str, mapped: Mapping[str, str], counted: Mapping[str, str], beside: Collection[str]
+    place: int, text: str, mapped: Mapping[str, str], own: Mapping[str, Named], beside: Collection[str]
 ) -> Header:
-    """counted: counter -> metric of the library behind the table, whose names mean nothing elsewhere. beside: all headers."""
+    """own: counters of the tool behind the table, whose names may mean something else elsewhere. beside: all headers."""
     if to := mapped.get(schema.normal(text)) or mapped.get(schema.normal(wide_table.split_unit(text)[0])):
         metric, unit = schema.target(to)
         named = Reading(metric, unit or wide_table.split_unit(text)[1] or _unit_within(text, metric), BY_MAP)
         return Header(place, text, named, (named,), fixed=True)
     named, counter = by_name(text), ""
     bare, unit = wide_table.split_unit(text)
-    if counted.get(bare) == "":
-        return Header(place, text, options=(Reading(why="an average per thread"),))
-    if not named.metric and (stage := _STAGE_RE.match(text.strip())):
+    stage, key = _STAGE_RE.match(text.strip()), schema.normal(bare)
+    known = own.get(key) or (tool_names.of("gpa").get(key) if stage else None)
+    if known and not known.metric:
+        return Header(place, text, options=(Reading(why="a figure of its tool that no rule reads"),))
+    if not named.metric and stage:
         counter = stage[1]
         named = by_name(counter)
-    if not named.metric and (metric := counted.get(bare, "")):
-        named = Reading(metric, unit or gpa_names.unit_of(metric), BY_TOOL)
-        return Header(place, text, named, (named,), staged=bool(counter))
+    if known and known.metric != named.metric:
+        named = Reading(known.metric, unit or known.unit, BY_TOOL, known.lacks)
+        return Header(place, text, named, (named,))
     if _is_doubtful(named):
         spelled = schema.normal(text)
         if spelled.endswith("cycles") and spelled.removesuffix("cycles").rstrip() in beside:
             named_so = worded(place, text, named, counter)  # `MemUnitBusyCycles` beside `MemUnitBusy`: no share
             return replace(named_so, options=tuple(r for r in named_so.options if not _is_share(r)) or (NOTHING,))
         return worded(place, text, named, counter)
-    return Header(place, text, named, (named,), staged=bool(counter))
+    return Header(place, text, named, (named,))
 
 
 def _unit_within(text: str, metric: str) -> str:
@@ -136,7 +139,7 @@ def worded(place: int, text: str, named: Reading = NOTHING, counter: str = "") -
     # where the name is a count and the unit a share, words may mean the share
     options = [r for r in candidates(rest) if not named.metric or schema.get(r.metric).unit == "ratio"]
     group = _GROUP_RE.match(rest)
-    return Header(place, text, named, (*options, named), staged=bool(counter), group=group[1].lower() if group else "")
+    return Header(place, text, named, (*options, named), group=group[1].lower() if group else "")
 
 
 def _is_doubtful(named: Reading) -> bool:
@@ -340,9 +343,9 @@ def _opposite(words: Words, unit: str, header: str, has_meaning: bool) -> str:
 
 
 def is_rate(metric: str, unit: str) -> bool:
-    """True for bytes per second of what a metric counts in bytes: with the time they are bytes."""
+    """True for what a metric counts, per second: with the time it is the count."""
     known = schema.get(metric)
-    return known.unit == "byte" and known.additive and units.known(unit) and units.unit(unit)[0] == "byte/s"
+    return known.additive and units.known(unit) and units.unit(unit)[0] == RATES.get(known.unit)
 
 
 def _fits(metric: str, unit: str, header: str) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
+from triage.dialects.tables import extents
 
 _SIDE_RE = re.compile(
     r"(rt|render ?target|target|viewport|surface|attachment|framebuffer|resolution|)[ ._]?(width|height)(?: ?[\[(]?px[\])]?)?"
@@ -29,11 +30,9 @@ def enter(table: Table, headers: Sequence[str], numbers: Mapping[int, Floats]) -
     pair = columns(headers)
     if pair is None or "target.pixels" in table.columns or not all(c in numbers for c in pair):
         return
-    width, height = (numbers[c] for c in pair)
-    with np.errstate(invalid="ignore"):
-        pixels = np.where((width > 0) & (height > 0), width * height, np.nan)
-    if np.isfinite(pixels).any():
-        names = [headers[c] for c in pair]
-        table.raw |= {headers[c]: Column(numbers[c], headers[c], c + 1) for c in pair}
-        table.columns["target.pixels"] = Column(pixels, "", formula=f"{names[0]} x {names[1]}", inputs=tuple(names))
-        table.unmapped = [h for h in table.unmapped if h not in names]
+    sides = {headers[c]: Column(numbers[c], headers[c], c + 1) for c in pair}
+    pixels = extents.volume(tuple(sides.values()), " x ")
+    if np.isfinite(pixels.values).any():
+        table.raw |= sides
+        table.columns["target.pixels"] = pixels
+        table.unmapped = [h for h in table.unmapped if h not in sides]

@@ -12,10 +12,8 @@ from triage.capture.arrays import Floats, Masks, Names
 from triage.capture.capture import DEEPEST, SEP
 from triage.ground.errors import BadCapture
 
-MIN_COVERED, MAX_ROUNDING = (
-    0.5,
-    0.02,
-)  # of a marker's time: what its rows cover at least, and by what printed sums may be off
+MIN_COVERED = 0.5  # of a marker's time, what its rows cover at least
+MAX_ROUNDING = 0.02  # of it, by what printed sums may be off
 _INDENT = r"[\s\u00a0]+|(?:[.\-+>] ?)+(?=\w)"
 _INDENTED_RE = re.compile(r"\n[\s\u00a0.\-+>]")  # with one name per line
 SEPARATORS = ("/", "\\", " > ", ">", "|", "::", "»", "→")  # of levels, the most common first

@@ -200,8 +200,7 @@ def pairs(key: str) -> dict[str, str]:
 
 def by_family() -> dict[str, dict[str, str]]:
     """Family of metrics of a GPU -> what words that mean one metric elsewhere mean beside it."""
-    tables = cast("dict[str, dict[str, str]]", _data()["in_tables_of"])
-    return {family: meant for families, meant in tables.items() for family in families.split("|")}
+    return cast("dict[str, dict[str, str]]", _data()["in_tables_of"])
 
 
 @cache

@@ -14,7 +14,7 @@ from triage.dialects import Match, Options
 from triage.ground.errors import NotTriageable
 
 NAME = "named-only"
-SIGN = ("gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps", "utilization.gpu", "memory.used", "# gpu ", "nvidia-smi", "gpuid", "#entity", "# entity", "// ::.", "grd_freq", "rocm system management", "sensor edge", "deviceid gpu utilization", "freq mhz", "vtx idx", "/rules/", "bandwidth info", "build_commit", "backend ", "runs - ", "vulkan timings", "gpu time", "profiling report", "(gb/s)", "(tflops)", "profiler ran for", "command line profiler metrics", "period", "time in kernels", "host time", "#call", "clock timer")  # fmt: skip
+SIGN = ("drawid", "elapsed_s", "gpu clock", "gpu util", "time stamp", "gpu load", "hardware monitoring log", "<trace-query-result", "instruments", "gpu temperature", "fps average", "metal-", "average fps", "avg fps", "utilization.gpu", "memory.used", "# gpu ", "nvidia-smi", "gpuid", "#entity", "# entity", "// ::.", "grd_freq", "rocm system management", "sensor edge", "deviceid gpu utilization", "freq mhz", "vtx idx", "/rules/", "bandwidth info", "build_commit", "backend ", "runs - ", "vulkan timings", "gpu time", "profiling report", "(gb/s)", "(tflops)", "profiler ran for", "command line profiler metrics", "period", "time in kernels", "host time", "#call", "clock timer")  # fmt: skip
 TELLS = {"work": "graphics"}
 TITLE = "Sensor logs, Instruments exports and summaries (GPU-Z, HWiNFO, Adrenalin, Afterburner, nvidia-smi, dcgmi): named, not read"
 CAPTURE = """\

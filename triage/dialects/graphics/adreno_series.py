@@ -15,7 +15,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import tool_names, wide_table
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
 
@@ -40,16 +40,6 @@ _STAGE_RE = re.compile(r"(\w{2,40}) : ([\d.]{1,12}) ?ms")
 _MSAA_RE = re.compile(r"MSAA (\d{1,2})")
 MIN_LINES = 2  # metrics that tell ovrgpuprofiler's output
 MAX_ROWS = 100_000
-
-
-# metric name -> metric; "-" before it: the name counts misses or what is left
-_NAMES = {
-    "% Texture L1 Miss": "-l1tex.hit_rate",
-    "% Texture L2 Miss": "-l2.hit_rate",
-    "% Instruction Cache Miss": "-l1i.hit_rate",
-    "GPU % Utilization": "-gpu.idle",
-    "GPU Utilization": "-gpu.idle",
-}
 
 
 def recognise(source: Source) -> Match | None:
@@ -213,20 +203,18 @@ def collect(metrics: list[str]) -> str:
 
 def metric_of(name: str) -> tuple[str, bool]:
     """(metric, True if the name counts its opposite) of a metric's name; ("", False) for one that is not used."""
-    plain = " ".join(name.split())
-    own = _NAMES.get(plain) or schema.by_alias().get(schema.normal(plain), "")
-    metric = own.removeprefix("-")
-    percent = bool(re.search(r"%", plain)) or plain in _NAMES
-    if not metric or (schema.get(metric).unit == "ratio") != percent:
+    key = schema.normal(name)
+    own = tool_names.of("adreno").get(key)
+    metric, opposite = (own.metric, own.lacks) if own else (schema.by_alias().get(key, ""), False)
+    if not metric or (own and own.unit) or (schema.get(metric).unit == "ratio") != ("%" in name or opposite):
         return "", False
-    return metric, own.startswith("-")
+    return metric, opposite
 
 
 def by_metric() -> dict[str, list[str]]:
     """metric -> names that are used."""
-    aliases = ("% Wave Context Occupancy", "% Time ALUs Working", "% Shaders Busy", "% Shaders Stalled", "% Texture Pipes Busy", "% Texture Fetch Stall", "% Vertex Fetch Stall", "% Stalled on System Memory", "% Shader ALU Capacity Utilized")  # fmt: skip
-    out: dict[str, list[str]] = {}
-    for name in (*_NAMES, *aliases):
-        if metric := metric_of(name)[0]:
-            out.setdefault(metric, []).append(name)
-    return out
+    own = {
+        metric: [n for n in counters if metric_of(n)[0]]
+        for metric, counters in tool_names.by_metric("adreno").items()
+    }
+    return {metric: counters for metric, counters in own.items() if counters}

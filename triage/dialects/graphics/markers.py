@@ -12,11 +12,10 @@ from triage import schema
 from triage.capture.arrays import Floats
 from triage.capture.capture import Column, Table
 from triage.dialects.graphics import perfworks
-from triage.dialects.tables import gpa_names, wide_table
+from triage.dialects.tables import tool_names, wide_table
 from triage.ground import units
 from triage.ground.errors import UnknownUnit
 
-INTEL = {"AvgGpuCoreFrequencyMHz": "sm.frequency"}
 _FIXED_UNITS = {"sm.frequency": "MHz"}
 # kind of work -> how calls that do it begin, without the API's prefix; DispatchRays and DispatchMesh are no compute
 _KINDS = (
@@ -44,8 +43,9 @@ def kind(name: str) -> str:
 
 def metric_of(header: str) -> str:
     """Canonical id of a vendor's counter name without its unit, or ""."""
-    own = gpa_names.METRICS.get(header) or INTEL.get(header)
-    return own or perfworks.metric_of(header) or schema.by_alias().get(schema.normal(header), "")
+    key = schema.normal(header)
+    own = next((named[key].metric for tool in ("gpa", "intel") if key in (named := tool_names.of(tool))), "")
+    return own or perfworks.metric_of(header) or schema.by_alias().get(key, "")
 
 
 def choose(
@@ -110,16 +110,14 @@ def vendor_names(vendor: str) -> dict[str, list[str]]:
     """canonical id -> counter names of one vendor's plug-in: `nvidia`, `amd`, `intel`."""
     if vendor == "nvidia":
         return perfworks.names()
-    out: dict[str, list[str]] = {}
+    out = tool_names.by_metric("gpa" if vendor == "amd" else vendor)
     if vendor == "amd":
-        for name, metric in gpa_names.METRICS.items():
-            out.setdefault(metric, []).append(name)
         return out
     # of Intel's two spellings the graphics tools print EuActive; XVE_ACTIVE is that of its compute profilers
     for entry in schema.all_metrics().values():
         if entry.id.split(".")[0] in ("eu", "gti", "l3", "slm", "sampler", "bottleneck") or entry.id == "gpu.busy":
             out[entry.id] = [a for a in entry.aliases if a.isidentifier() and not a.isupper()]
-    return out | {metric: [name] for name, metric in INTEL.items()}
+    return out
 
 
 @cache
@@ -147,7 +145,7 @@ def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> 
         vendor = "nvidia"
     elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
         vendor = "intel"
-    elif gpa_names.tell(bare) or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
+    elif tool_names.tell(bare) == "gpa" or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
         vendor = "amd"
     else:
         return None

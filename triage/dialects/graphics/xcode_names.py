@@ -32,15 +32,11 @@ HIGHEST, SUMS = map(_several, ("highest", "sums"))
 def by_metric() -> dict[str, list[str]]:
     """metric -> counters that hold it, older names first."""
     out: dict[str, list[str]] = {}
-    for table in (PERCENT, INVERTED, PLAIN):
-        for name, metric in table.items():
-            out.setdefault(metric, []).append(name)
-    for several in (HIGHEST, SUMS):
-        for metric, headers in several.items():
-            out.setdefault(metric, []).extend(headers)
+    for _, counter, metric in _ROWS:
+        out.setdefault(metric, []).append(counter)
     return out
 
 
 def wanted() -> list[str]:
     """All counters that are read."""
-    return [name for headers in by_metric().values() for name in headers]
+    return [counter for _, counter, _ in _ROWS]

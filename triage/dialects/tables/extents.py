@@ -74,9 +74,5 @@ def multiply(table: Table, wide: Wide, headers: Sequence[str], shapes: Mapping[s
     """Sizes whose three axes are columns of their own. shapes: metric -> positions of its axes; fewer give none."""
     for metric, where in shapes.items():
         if len(where) == 3:
-            heads = tuple(headers[c] for c in where)
             table.raw |= {headers[c]: wide.column(c) for c in where}
-            values = np.prod([wide.numbers[c] for c in where], axis=0)
-            table.columns[metric] = Column(
-                np.where(values > 0, values, np.nan), "", formula=" x ".join(heads), inputs=heads
-            )
+            table.columns[metric] = volume([table.raw[headers[c]] for c in where], " x ")
