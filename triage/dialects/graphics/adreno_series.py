@@ -214,7 +214,6 @@ def metric_of(name: str) -> tuple[str, bool]:
 def by_metric() -> dict[str, list[str]]:
     """metric -> names that are used."""
     own = {
-        metric: [n for n in counters if metric_of(n)[0]]
-        for metric, counters in tool_names.by_metric("adreno").items()
+        metric: [n for n in counters if metric_of(n)[0]] for metric, counters in tool_names.by_metric("adreno").items()
     }
     return {metric: counters for metric, counters in own.items() if counters}
