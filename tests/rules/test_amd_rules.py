@@ -16,7 +16,7 @@ KERNELS: dict[str, dict[str, Any]] = {
     "sgprbound": {"sm.occupancy": 98.91, "sched.insufficient_waveslots": 26.32, "sched.insufficient_vgprs": 26.32, "sched.insufficient_sgprs": 25.52,
                   "sched.insufficient_scratch": 39.76, "sched.insufficient_lds": 0.0, "launch.registers": 64, "launch.scalar_registers": 80},
 }  # fmt: skip
-OCCUPANCY = {"AMD001", "AMD003", "AMD005", "AMD010", "SOL007", "CMP003"}
+OCCUPANCY = {"AMD001", "AMD002", "AMD003", "AMD004", "AMD005", "AMD010", "SOL007", "CMP003"}
 
 
 def found(result: dict[str, Any], workload: str = "w1") -> set[str]:

@@ -33,7 +33,7 @@ MORE_WARPS = {
 }  # fmt: skip
 SHORTER_STALLS = {"texture-latency", "barrier-stalls", "issue-stalls", "long-scoreboard-stalls"}
 MORE_WAVES = {
-    "vgpr-limited-waves", "lds-limited-waves", "one-large-group",
+    "vgpr-limited-waves", "sgpr-limited-waves", "lds-limited-waves", "other-resource-limits", "one-large-group",
     "dispatch-limited-waves", "one-round-of-groups",
 }  # fmt: skip
 # what tells how busy a unit is

@@ -11,6 +11,7 @@ EXEMPT = {
     "chain-of-tiny-work": "the flag it asks stands for four ranges of at most 10 us in a row (reading/tiny_work.py)",
     "spilling-waves": "a compiler spills registers only when it runs out of them; the gain goes with the bytes per lane",
     "spilled-registers": "a compiler spills registers only when it runs out of them; the gain goes with the bytes per thread",
+    "private-arrays": "arrays in registers need no memory; the gain goes with the bytes per thread, as of spills",
 }
 
 
