@@ -232,7 +232,7 @@ class _Page:
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = clean(g["call"] or "")
-            call = f" after {call}" if call and g["cause"] == "host" else f", in {call}" if call else ""
+            call = f" after {call}" if call and g["cause"] == "host" else f", begins in {call}" if call else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {g['device']}: "
                 f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
