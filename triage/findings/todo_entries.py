@@ -83,9 +83,9 @@ def _entry(
     elif language:
         theirs = [] if owner is not None and owner.owner == "own" else own or language_advice(language, "")
     rest = [] if own else language_advice(language, "")
-    mine = [*own, *f["advice"]]
-    more = general(cause, view, own_facts(view.capture, w, language), bool(mine))
-    advice = theirs or list(dict.fromkeys((*mine, *more, *rest)))
+    stated = [*own, *f["advice"]]
+    more = general(cause, view, own_facts(view.capture, w, language), bool(stated))
+    advice = theirs or list(dict.fromkeys((*stated, *more, *rest)))
     mine, is_suspect = set(item.workloads), bool(d.cause_index.is_suspect[item.rule])
     looks = finding.looks | {localize(a.text) for a in cause.advice if a.look}
     return {
