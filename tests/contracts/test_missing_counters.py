@@ -31,6 +31,7 @@ ANY_OF = {
     *(("l2-misses-of-tiles", m) for m in ("l1tex.hit_rate", "launch.shared", "mfma.busy", "lds.busy")),
     ("register-limited-warps", "launch_stall.ps_register_allocation"),
     ("register-limited-warps", "launch_stall.cs_register_allocation"),
+    ("synchronous-copies", "gpu.active"),  # of a wait behind a copy; the copy itself needs no idle time
     ("busy-top-unit", "lds.busy"),  # the share of a side unit, under its other name
 }
 

@@ -142,6 +142,18 @@ def test_nothing_overlaps_what_it_needs() -> None:
     late = [role(n) for n in ("GBuffer", "Foliage", "Water", "Depth of field", "UI")]
     assert movable(late, 3, 1) is None  # it reads what stands between them, and what reads the other is not known
     assert movable([role("GBuffer"), None], 1, 0) is None  # nobody knows what it reads
+    assert movable([role("Shadow maps"), role("SSAO")], 1, 0) is None  # nothing before it writes what it reads
+    grouped = movable(order, 2, 3, groups=[-1, 0, 0, -1, -1, -1])
+    assert grouped is not None and grouped.after == 1
+    assert movable(order, 2, 3, groups=[-1, -1, 1, 1, -1, -1]) is None  # one marker's ranges stay in their order
+
+
+def test_the_columns_of_savings_add_up_to_the_total() -> None:
+    found = api.diagnose(SAMPLES / "gpu-trace" / "demo_frame").to_dict()
+    listed = sum(w["saved_ns"] or 0 for w in found["workloads"])
+    apart = sum(i["saved_ns"] for i in found["todo"] if i["cause"] == "no-overlap")
+    assert listed + apart == pytest.approx(found["frame"]["recoverable_ns"], rel=1e-6)
+    assert sum(p["saved_ns"] or 0 for p in found["passes"]) == pytest.approx(listed, rel=1e-6)
 
 
 def test_a_pass_names_every_cause_within_it() -> None:

@@ -211,7 +211,7 @@ class DeviceTimeline(Struct):
     """One device from its first start to its last end.
 
     first: ns of its first start on the trace's clock. longest: the longest gaps, longest first. copies_alone_ns: copying
-    with no kernel beside it; exposed_ns: the same to and from the host. cold_ns: idle time blamed on loading, or on
+    with no kernel beside it; exposed_ns: the same to and from the host; loaded_ns: of it, before the work begins. cold_ns: idle time blamed on loading, or on
     allocations in the first tenth. transition_ns: queued gaps as short as a device's own latency. earlier_ns: gaps that work from before the record may have filled. elsewhere_ns: queued gaps while another device worked. compute_ns: union of kernels and sets without
     comm_ns, that of NCCL's and RCCL's kernels; exposed_comm_ns: communication outside of compute; exposed_copy_ns: copies
     outside of both. graph_nodes: kernels that a graph launch started; called: those whose call is known. pageable_alone_ns, pageable_ns, pageable_bytes: of copies with pageable
@@ -243,6 +243,7 @@ class DeviceTimeline(Struct):
     copy_hidden_ns: int
     copies_alone_ns: int
     exposed_ns: int
+    loaded_ns: int
     h2d_bytes: int
     d2h_bytes: int
     d2d_bytes: int

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from triage.capture.arrays import Values
+from triage.derive import View
 from triage.derive._arrays import first, highest, over
 from triage.derive._derivation import Derivation
 from triage.derive.vendor import STILL
+from triage.ground.columns import is_column
 from triage.ground.method import CHAIN, TARGET_SHARE
 from triage.ground.phrasing import whole_percent
 
@@ -31,6 +33,7 @@ _OF_QUADS = (
     ("postz.quads_killed", "killed_late"),
 )
 QUAD = 4  # pixels shaded together
+_MOSTLY = 0.5  # of a range: it copies, or waits, more than it does anything else
 _MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
 
 
@@ -90,6 +93,17 @@ def _l2_share(unit: str) -> Derivation:
         return part if main < 0 else np.where(np.isnan(other[main]), np.where(own >= TARGET_SHARE, own, np.nan), part)
 
     return Derivation(f"l2_share.{unit}", formula, share, (f"l2_from.{unit}",), rest)
+
+
+def _awaited(view: View) -> Values:
+    """Idle time of ranges that do little else, right after a synchronous copy under the same marker."""
+    c, every = view.capture, View(view.capture)
+    copied, idle = every["copy.sync_active"], every["gpu.idle"]
+    if not is_column(copied) or not is_column(idle):
+        return np.nan
+    beside = (c.parent[1:] == c.parent[:-1]) & (c.parent[1:] >= 0) & c.leaf[1:] & c.leaf[:-1]
+    behind = np.concatenate([[False], beside & (copied[:-1] >= _MOSTLY)]) & (idle >= _MOSTLY)
+    return np.where(behind, idle, np.nan)[view.rows]
 
 
 DERIVATIONS = (
@@ -185,6 +199,7 @@ DERIVATIONS = (
         lambda kept, seen, killed, drawn: first(1 - over(kept, seen), over(killed, killed + drawn)),
         optional=("zcull.accepted", "zcull.samples", "zcull.killed", "pixels.drawn"), ask=("zcull.accepted", "zcull.samples"),
     ),
+    Derivation("copy.awaited", "GPU idle in a range that mostly idles, behind a synchronous copy under the same marker", _awaited, ("gpu.idle",), whole=True),
     *(_l2_share(u) for u in ("tex", "crop", "zrop", "gcc")),
     Derivation(
         "launch_stall.register_allocation", "highest stall of all shader stages", highest,

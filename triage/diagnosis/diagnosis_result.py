@@ -190,7 +190,7 @@ class Diagnosis(Struct):
         """
         c, leader, roots = part.capture, part.leaders.cause, part.roots
         out = np.where(leader >= 0, part.leaders.likely * c.self_ns, np.nan)
-        for item in (i for i in self.items if i.alone_ns > 0):
+        for item in sorted((i for i in self.items if i.alone_ns > 0), key=lambda i: i.whole):
             if not item.whole:  # items above it may shorten its workloads
                 out[leader == item.cause] *= item.saved_ns / item.alone_ns or 1.0
                 continue
@@ -199,9 +199,10 @@ class Diagnosis(Struct):
                 out[w] = part.wholes[w].causes.rows[item.cause].likely[0] * share
             mine = (part.claims | part.spans).get(item.cause)
             if mine is not None and item.cause in part.whole.rows:
-                own = mine & (roots == item.cause) & (leader < 0)
+                own = np.flatnonzero(mine & (roots >= 0) & (c.self_ns > 0))
                 saved = part.whole.rows[item.cause].likely[0] * share
-                out[own] = c.self_ns[own] * min(1.0, saved / max(np.nansum(c.self_ns[mine]), 1.0))
+                more = c.self_ns[own] * saved / max(c.self_ns[own].sum(), 1.0)
+                out[own] = np.minimum(np.nan_to_num(out[own]) + more, c.self_ns[own])
         return out
 
     @property

@@ -320,6 +320,9 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
     place = {int(row): i for i, row in enumerate(order)}
     roles = [_role(capture, int(row)) for row in order]
     walls = frame_barriers.between(capture, order)
+    groups = np.full(len(capture), -1)
+    for n, p in enumerate(capture.passes):
+        groups[p.rows] = -1 if p.rest else n
     saved, texts = 0.0, list[str]()
     for _ in range(TRIED):
         if len(texts) == PAIRS:
@@ -329,17 +332,14 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             break
         ways = [(x, y) for x, y in ((a, b), (b, a)) if compute[x] and alone[x]]
         for guest, host in ways:
-            fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])], walls)
+            fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])], walls, groups[order].tolist())
             if fences is not None:
                 break
         if fences is None:
             hidden[a, b] = 0.0
             continue
         saved += float(hidden[a, b])
-        passages = (
-            _passage(capture, int(rows[k]), float(time[k]), units[int(np.nan_to_num(sol[:, k]).argmax())])
-            for k in (a, b)
-        )
+        passages = (_passage(capture, int(rows[k]), float(time[k]), units[int(leader[k])]) for k in (a, b))
         texts.append(" with ".join(passages) + _fences(capture, fences, order))
         # a pass can hide behind one other only
         hidden[[a, b], :] = 0.0
@@ -361,8 +361,8 @@ def _on_own_queue(view: View) -> Masks:
 
 
 def _role(capture: Capture, row: int) -> pass_order.Role | None:
-    """Role of a pass, by its own name, else by the markers around it, nearest first; None if unknown."""
-    names = [str(capture.names[row]), *reversed(str(capture.paths[row]).split(SEP))]
+    """Role of a pass, by the markers around it, nearest first, else by its own name, often that of a step; None if unknown."""
+    names = [*reversed(str(capture.paths[row]).split(SEP)), str(capture.names[row])]
     return next((r for r in map(pass_order.role, names) if r is not None), None)
 
 

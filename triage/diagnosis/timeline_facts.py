@@ -223,15 +223,16 @@ def _ranks(t: Timeline) -> str:
 
 
 def _hideable(d: DeviceTimeline) -> float:
-    """Time that copies and kernels of one device would share at best, each as long as it is: the shorter of the two."""
+    """Time that copies after the start and kernels of one device would share at best: the shorter of the two."""
     kernels_alone = d.busy_ns - d.copies_alone_ns - (d.copy_busy_ns - d.copies_alone_ns)
-    return float(max(0, min(d.exposed_ns, kernels_alone)))
+    return float(max(0, min(d.exposed_ns - d.loaded_ns, kernels_alone)))
 
 
 # what of each device is added up to a share of the time
 _OF_DEVICES: Mapping[str, Callable[[DeviceTimeline], float]] = {
     "idle.total": lambda d: d.idle_ns,
     "timeline.bus_alone": lambda d: d.exposed_ns,
+    "timeline.loaded": lambda d: d.loaded_ns,
     "timeline.exposed_comm": lambda d: d.exposed_comm_ns,
     "timeline.late_comm": lambda d: min(d.late_ns, d.exposed_comm_ns),
     "timeline.comm_in_line": lambda d: d.comm_in_line_ns,

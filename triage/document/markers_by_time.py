@@ -46,6 +46,11 @@ class WorkloadsByTime(Sequence[MarkerRow]):
     def __getitem__(self, i: int | slice) -> MarkerRow | list[MarkerRow]:
         return [self._row(k) for k in self._order[i]] if isinstance(i, slice) else self._row(self._order[i])
 
+    @property
+    def roots(self) -> set[str]:
+        """Root causes of all workloads."""
+        return {chain[0] for chain in column(self._works, "chain") if chain}
+
     def best_findings(self) -> Iterator[FindingEntry]:
         """The best finding of each workload that has a listed one."""
         ids = column(self._works, "id")

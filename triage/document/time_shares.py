@@ -22,7 +22,7 @@ class UndiagnosedEntry(TypedDict):
     """All time that is not diagnosed.
 
     uncovered_ns: under no marker. top: busiest unit of the longest workload, whose name is in names. collect: command for most. count: of all; copies: of these.
-    function: of several kernels the one with most time, its time and its launches.
+    function: the kernel with most time, its time and its launches, where it has several rows.
     """
 
     ns: float
@@ -96,12 +96,13 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
     mine = [i for i, ns in enumerate(own) if ns and verdicts[i] == "not-diagnosed"]
     longest = [max(mine, key=lambda i: own[i])] if mine else []
     units = doc["workloads"][longest[0]]["sol"] if longest else []
-    names, times, launches = column(doc["workloads"], "name"), Counter[str](), Counter[str]()
-    calls = column(doc["workloads"], "calls")
-    for i in mine if item == "kernel" else ():
-        times[function(names[i])] += own[i]
-        launches[function(names[i])] += max(int(calls[i] or 1), 1)
+    names, calls = column(doc["workloads"], "name"), column(doc["workloads"], "calls")
+    functions = [function(names[i]) for i in mine] if item == "kernel" else []
+    times = Counter[str]()
+    for name, i in zip(functions, mine, strict=False):
+        times[name] += own[i]
     most = max(times, key=lambda name: times[name], default="")
+    launches = sum(max(int(calls[i] or 1), 1) for name, i in zip(functions, mine, strict=False) if name == most)
     return {
         "ns": ns,
         "share": ns / total,
@@ -111,7 +112,7 @@ def undiagnosed_time(doc: Result, item: str = "workload") -> UndiagnosedEntry | 
         "count": len(mine),
         "copies": sum(kinds[i] == "copy" for i in mine) if item == "kernel" else 0,
         "collect": frame["unjudged_collect"],
-        "function": (most, times[most], launches[most]) if launches[most] > 1 else None,
+        "function": (most, times[most], launches) if functions.count(most) > 1 else None,
     }
 
 

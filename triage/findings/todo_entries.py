@@ -16,7 +16,7 @@ from triage.document.entries import VERDICT_CLASSES, ItemEntry
 from triage.document.headline import shorten_middle
 from triage.document.numbers import number
 from triage.findings.cause_chains import Causes
-from triage.findings.chosen_advice import distinct, language_advice, owner_advice
+from triage.findings.chosen_advice import language_advice, owner_advice
 from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.findings.workload_facts import own_facts
@@ -96,9 +96,9 @@ def _entry(
     elif language:
         theirs = [] if owner is not None and owner.owner == "own" else own or language_advice(language, "")
     rest = [] if own else language_advice(language, "")
-    advice = theirs or distinct(
-        (*own, *f["advice"], *general(cause, view, own_facts(view.capture, w, language)), *rest)
-    )
+    stated = [*own, *f["advice"]]
+    more = general(cause, view, own_facts(view.capture, w, language), bool(stated))
+    advice = theirs or list(dict.fromkeys((*stated, *more, *rest)))
     mine, is_suspect = set(item.workloads), bool(d.cause_index.is_suspect[item.rule])
     looks = finding.looks | {localize(a.text) for a in cause.advice if a.look}
     return {
@@ -169,7 +169,10 @@ def in_words_of(language: str, cause: Cause, view: View) -> list[str]:
     return found or language_advice(language, cause.id)
 
 
-def general(cause: Cause, view: View, own: Mapping[str, str]) -> list[str]:
-    """Advice of a cause for the GPU and API of the capture, and for one workload; general advice first. own: facts of it."""
+def general(cause: Cause, view: View, own: Mapping[str, str], more: bool) -> list[str]:
+    """Advice of a cause for the GPU and API of the capture, and for one workload; own: facts of it.
+
+    more: beside a rule's own advice, which says in other words what the cause says for everybody.
+    """
     facts = {**gpu_facts(view), **own}
-    return [localize(a.text) for a in cause.advice if fits(a.where, facts)]
+    return [localize(a.text) for a in cause.advice if fits(a.where, facts) and (a.where or not more)]

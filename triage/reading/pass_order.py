@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -70,31 +70,38 @@ def layer(path: str, name: str) -> str:
 
 
 def movable(
-    order: Sequence[Role | None], compute: int, beside: int, barriers: Sequence[float] | None = None
+    order: Sequence[Role | None],
+    compute: int,
+    beside: int,
+    barriers: Sequence[float] | None = None,
+    groups: Sequence[int] = (),
 ) -> Fences | None:
     """Where the compute pass at a position could run beside another one; None where it could not, or that is unknown.
 
     order: roles of all passes in the order of the frame. The compute pass passes nothing it needs and nothing that needs it;
     the other one stays where it is, for it may draw. barriers: how many stand before each pass, None where the export lists
-    none: what no barrier parts needs nothing of each other, whatever the names say.
+    none: what no barrier parts needs nothing of each other, whatever the names say. groups: the marker of each pass, -1 for
+    none: what one marker holds stays in its order.
     """
     if barriers is not None and not any(barriers[min(compute, beside) + 1 : max(compute, beside) + 1]):
         return _within_barriers(barriers, compute)
     guest, host = order[compute], order[beside]
     if guest is None or _reads(guest, host) or _reads(host, guest):
         return None
+    written = guest.reads & {r.id for r in order[:compute] if r is not None}
     # what the name of the host does not say is known only where everything the guest reads is accounted for
-    if host is None and not guest.reads <= {r.id for r in order[:compute] if r is not None}:
+    if (guest.reads and not written) or (host is None and written < guest.reads):
         return None
     # the guest is started and awaited around the other one
-    mine = _window(order, compute, guest)
+    siblings = {i for i, group in enumerate(groups) if group >= 0 and group == groups[compute]}
+    mine = _window(order, compute, guest, siblings)
     return mine if mine.after < beside and (mine.before < 0 or mine.before > beside) else None
 
 
-def _window(order: Sequence[Role | None], at: int, own: Role) -> Fences:
+def _window(order: Sequence[Role | None], at: int, own: Role, siblings: Set[int]) -> Fences:
     """Between the last pass that a pass reads and the first that reads it."""
-    after = max((i for i in range(at) if _reads(own, order[i])), default=-1)
-    before = min((i for i in range(at + 1, len(order)) if _reads(order[i], own)), default=-1)
+    after = max((i for i in range(at) if i in siblings or _reads(own, order[i])), default=-1)
+    before = min((i for i in range(at + 1, len(order)) if i in siblings or _reads(order[i], own)), default=-1)
     return Fences(at, after, before)
 
 

@@ -112,6 +112,14 @@ def shares(c: TodoItem, elsewhere: str = "items above") -> str:
     return f"{time(c['alone_ns'])} if done alone, {time(c['saved_ns'])} once {elsewhere} are done."
 
 
+def in_no_row(s: Summary) -> str:
+    """`82.6 µs of the savings in no row: Missed overlap`: of items that are about no single workload; "" without any."""
+    roots = s["markers"].roots
+    apart = [c for c in s["causes"] if c["saved_ns"] and c["scope"] == "frame" and c["cause"] not in roots]
+    ns = sum(c["saved_ns"] or 0.0 for c in apart)
+    return f"{time(ns)} of the savings in no row: {first_of([c['title'] for c in apart], 3)}" if apart else ""
+
+
 def limiters(s: Summary, most: int = 9) -> str:
     """`ROP 25 %, latency 23 %`; "" where none is known."""
     if all(x["limiter_class"] == "unknown" for x in s["limiters"]):

@@ -199,7 +199,7 @@ class Phrases:
     operator_cover = staticmethod(cover)
     unjudged = staticmethod(verdict_phrases.unjudged)
     dark = staticmethod(verdict_phrases.dark)
-    shares = staticmethod(phrases.shares)
+    shares, in_no_row = staticmethod(phrases.shares), staticmethod(phrases.in_no_row)
     limiters = staticmethod(phrases.limiters)
     budget = staticmethod(phrases.budget)
     cause = staticmethod(phrases.cause)

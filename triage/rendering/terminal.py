@@ -232,7 +232,7 @@ class _Page:
         gaps = t["gaps"] if self.full else t["gaps"][:3]
         for g in gaps:
             call = clean(g["call"] or "")
-            call = f" after {call}" if call and g["cause"] == "host" else f", in {call}" if call else ""
+            call = f" after {call}" if call and g["cause"] == "host" else f", begins in {call}" if call else ""
             self.say(
                 f"{phrases.time(g['length_ns'])} gap at {phrases.time(g['start_ns'])}, {g['device']}: "
                 f"{timeline_phrases.gap_reason(g)}{call}; {short(g['before'], 28)} → {short(g['after'], 28)}",
@@ -286,8 +286,8 @@ class _Page:
             words = "" if narrow else f" {limiter_words(w['limiter_class']).brief}"
             table.add_row(
                 label + times,
-                phrases.time(w["self_ns"]),
-                *(() if narrow else (percent(w["share"]),)),
+                phrases.time(w["self_ns"] or None),  # what only holds others has none of its own
+                *(() if narrow else (percent(w["share"] or None),)),
                 *((Text.assemble((fill, style), words),) if limited else ()),
                 Text(wrapped(verdict_phrases.root_cause(m), best)),
                 phrases.back(m),
@@ -300,6 +300,8 @@ class _Page:
             self.say(
                 f"{rest:,} more: {'--full' if len(self.s['markers']) > len(rows) else 'not listed'}", "bright_black"
             )
+        if apart := phrases.in_no_row(self.s):
+            self.say(apart, "bright_black")
 
     def passes(self) -> None:
         """Passes in frame order, with their counts and root causes."""

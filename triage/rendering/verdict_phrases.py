@@ -55,7 +55,7 @@ def _busiest(top: UnitEntry) -> str:
     if of_dram >= DRAM_REACHED[0]:  # below it more bytes in flight may help too
         return f"{known}: only fewer bytes help; {needed(top)} unknown"
     if of_dram >= HIGH:
-        known += f"; {percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} can be reached"
+        known += f" ({percent(DRAM_REACHED[0])} to {percent(DRAM_REACHED[1])} is attainable)"
     return f"{known}; {needed(top)} unknown"
 
 

@@ -50,6 +50,7 @@ SMALL = 64 << 10  # bytes; Nsight Systems' guide: setting up so small a copy tak
 TRANSITION = 20_000
 LOADING = 1_000_000  # ns of a launch call; a device that waits for so long a call waits for code that is loaded
 EARLY = 0.1  # heuristic: allocations in the first tenth belong to the start
+LOADED = 0.01  # heuristic: what is copied to a device before this part of its work is done is loaded once
 # heuristics: at least half of the span with no more than a tenth of the operations is no steady work
 START_SPAN, START_WORK = 0.5, 0.1
 STEADY_BUSY = 0.5  # heuristic: a device that idles most of the rest is no further there
@@ -145,6 +146,9 @@ def _device(
         ("copies", copies), ("kernels", kernels), ("computing", computing), ("bus", to_host))}  # fmt: skip
     copy_union = unions["copies"]
     duration = end - start
+    done = np.cumsum(np.where(computing, duration, 0))
+    loaded = to_host & (way == TO_DEVICE) & (done <= LOADED * done[-1])
+    of_loaded = union(start[loaded], end[loaded])
     blamed = gaps.blamed()
     early = gaps.start < start[0] + EARLY * (busy.end[-1] - start[0])
     cold = int(blamed[LOAD].sum() + blamed[ALLOC][early].sum())
@@ -170,6 +174,7 @@ def _device(
         copy_hidden_ns=copy_union.shared(unions["kernels"]),
         copies_alone_ns=copy_union.length - copy_union.shared(unions["computing"]),
         exposed_ns=unions["bus"].length - unions["bus"].shared(unions["computing"]),
+        loaded_ns=of_loaded.length - of_loaded.shared(unions["computing"]),
         h2d_bytes=int(size[copies & (way == TO_DEVICE)].sum()),
         d2h_bytes=int(size[copies & (way == FROM_DEVICE)].sum()),
         d2d_bytes=int(size[copies & (way == ON_DEVICE)].sum()),

@@ -137,13 +137,16 @@ def _place(workload: str, by_id: ById) -> dict[str, Any]:
 def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
     """The places together, their time and what the likely saving leaves of it, in ns, and whether single runs hide it; None where not known.
 
-    Of several devices their span: it falls by what the only one saves, else by what each saves on average.
+    A suspect, right or wrong, saves its bound or nothing. Of several devices the trace: it falls by what the only one saves, else
+    by what each saves on average.
     """
     works = [by_id[w] for w in c["workloads"] if w in by_id]
-    saved = (c["saved_ns"] if c["count"] == len(works) else sum(w["saved_ns"] or 0.0 for w in works)) or 0.0
+    suspect = c["action_kind"] == "try"
+    alone = (c["bound_ns"] if suspect else c["alone_ns"]) or 0.0  # what its owner measures, whatever other tickets do
+    saved = alone if c["count"] == len(works) else sum(w["saved_ns"] or 0.0 for w in works)
     own = sum((w["self_ns"] or w["duration_ns"] or 0.0) for w in works)
     if not works:
-        own, saved = doc["frame"]["duration_ns"] or 0.0, c["saved_ns"] or 0.0
+        own, saved = doc["frame"]["duration_ns"] or 0.0, alone
         if over_devices(doc["frame"]) and (t := timeline(doc["frame"])):
             own, saved = t["length_ns"], saved if only_device(c, doc) else saved / len(t["devices"])
     if not 0 < saved < own:
@@ -153,6 +156,7 @@ def _goal(c: TodoItem, by_id: ById, doc: Result) -> dict[str, Any] | None:
         "count": len(works),
         "own_ns": own,
         "left_ns": own - saved,
+        "at_best": suspect and saved == alone,
         "hidden": saved < UNREPEATED * FLOOR * own,
     }
 
