@@ -8,8 +8,8 @@ from typing import NamedTuple
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, over, percent
 from triage.products.compare.compare_result import Comparison, Paired
-from triage.products.compare.timeline_changes import BETWEEN, of_device
-from triage.products.compare.waterfall import IDLE, ends, figures_added, scale, titles
+from triage.products.compare.timeline_changes import BETWEEN, IDLE, of_device
+from triage.products.compare.waterfall import ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
 from triage.rendering.phrases import added
@@ -50,8 +50,8 @@ def causes(doc: Comparison) -> list[Cause]:
     by = scale(doc)
     rows = figures_added(doc)
     idle, copies = rows.get("idle", 0.0), rows.get("exposed copies", 0.0)
-    reasons = sorted((w for w in rows if w.startswith(IDLE) and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
-    why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= MIN_CAUSE_SHARE)
+    reasons = sorted((w for w in rows if w in IDLE and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
+    why = ", ".join(IDLE[w] for w in reasons[:NAMED] if rows[w] / idle >= MIN_CAUSE_SHARE)
     own: list[tuple[str, tuple[float | None, float | None]]] = [
         (u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]
     ]

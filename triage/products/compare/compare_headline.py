@@ -6,19 +6,17 @@ import math
 
 from triage import dialects
 from triage.ground.phrasing import percent, plural, upper_first
-from triage.ground.units import show
 from triage.products.compare.causes import cause, over_devices
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Paired, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
 from triage.products.compare.waterfall import scale
-from triage.products.compare.work import CALLS
+from triage.products.compare.work import CALLS, ONE, amounts, chief_rows
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
 from triage.rendering.escape import short
 from triage.rendering.phrases import added, time
 
 IDLE = 0.2  # change of the idle time that the headline names
 WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
-REAL = "real"  # of the kinds, the one that repeats decide
 EVIDENCE = 3  # lines that a kind of change shows
 
 
@@ -74,30 +72,19 @@ def _is_noise(doc: Comparison, share: float) -> bool:
 def kinds(doc: Comparison) -> list[str]:
     """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence.
 
-    Without what a warning or the headline holds word for word, time per unit, the change of one pair, or of single runs.
+    Without what a warning or the headline holds.
     """
-    above, out = " ".join((*doc["warnings"], *sentences(doc))), []
-    for k in doc["kinds"]:
-        new = [e for e in k["evidence"] if (e.partition(": ")[2] or e) not in above]
-        if k["kind"] == REAL:
-            several = doc["totals"]["pairs"] > 1 and doc["frame"]["measured"]
-            new = [e for e in new if not e.startswith("time per ") and several]
-        out += [f"{k['kind']}: {'; '.join(new[:EVIDENCE])}"] if new else []
-    return out
+    return [f"{k['kind']}: {'; '.join(k['further'][:EVIDENCE])}" for k in doc["kinds"] if k["further"]]
 
 
 def _unequal(doc: Comparison, why: str) -> list[str]:
     """The change per unit of work, then how much work there was, and idle time where it changed. why: what the change is made of."""
     work, frame, rate = doc["work"], doc["frame"], doc["work"]["per_iteration"]
-    row = next(r for r in work["rows"] if r["what"] == work["what"])
-    if rate and not rate["kernels"]:  # of as many marked steps, other counts are another way to the same work
-        of = [r for r in work["rows"] if r["what"] == f"{rate['unit']}s" and r["ratio"] != 1]
-        text = "; ".join(map(_amounts, [row, *of]))
-    else:
-        text = _less(doc, row)
+    rows = chief_rows(work)
+    text = "; ".join(map(amounts, rows)) if rate and not rate["kernels"] else _less(doc, rows[0])
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
-    unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (row["what"].rstrip("s"), "")
+    unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (ONE[rows[0]["what"]], "")
     per = _per(doc)
     each = f"per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f"per {unit} {signed(per)}{how}"
     out = [text, each]
@@ -105,8 +92,8 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
         out.insert(0, f"{times(rate['judged'])} per {_iteration(rate)}: {change(rate['judged'])}{why}")
     else:
         out.reverse()
-    rows = {r["what"]: r for r in doc["timeline"]}
-    if (idle := rows.get("idle")) and (busy := rows.get("busy")) and idle["ratio"] is not None:
+    of = {r["what"]: r for r in doc["timeline"]}
+    if (idle := of.get("idle")) and (busy := of.get("busy")) and idle["ratio"] is not None:
         before, after = ((idle[x] or 0.0) / ((idle[x] or 0.0) + (busy[x] or 0.0) or 1.0) for x in ("before", "after"))
         if before and abs(after / before - 1) > IDLE:
             out.append(
@@ -123,14 +110,10 @@ def _less(doc: Comparison, row: Row) -> str:
     text = f"{share(ratio)} work"
     if doc["timeline"] and window:
         text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
-    text += f" ({_amounts(row)})"
+    text += f" ({amounts(row)})"
     if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
         text += f", matched ones {share(weighted)} weighted by time"
     return text
-
-
-def _amounts(row: Row) -> str:
-    return f"{row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after"
 
 
 def share(ratio: float) -> str:

@@ -19,7 +19,7 @@ from triage.products.compare.compare_headline import adds, headline, kinds, noun
 from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
+from triage.products.compare.waterfall import ends, labels, own_titles, steps, titles, unequal_work
 from triage.products.noise import CHANCE, FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
@@ -30,7 +30,6 @@ from triage.rendering.labels import AS_DATA, HEADS
 from triage.rendering.phrases import added, number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
-KERNEL = "kernel "  # before the names of rows of a timeline
 DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change; the page lists all
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
@@ -107,7 +106,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "undecided": [_filled(text, form) for text in _undecided(doc)],
         "added": added,
         "steps": fall,
-        "fall_of": done and f"scaled to {plural(round(done['before'] or 0), done['what'].removesuffix('s'))}",
+        "fall_of": done and f"scaled to {round(done['before'] or 0):,} {done['what']}",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
@@ -154,7 +153,7 @@ def _packed(
     return {
         "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": [_band(doc, p) for p in listed], "scale": scale,
         "heads": AS_DATA, "verdicts": verdicts, "words": list(map(verdict_word, verdicts)), "verdict": [verdicts.index(p["verdict"]) for p in listed],
-        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct([p["where"].removeprefix(" / ".join(p["path"])).removeprefix(" / ") for p in listed], 36), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
+        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct(own_titles(listed), 36), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
         "measured": [p["measured"] for p in listed], "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
@@ -165,9 +164,9 @@ def _packed(
 def _strip(rows: Sequence[Row], done: Row | None, room: int, band: float) -> list[dict[str, str]]:
     """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name; band: its least change."""
     rows = [r for r in rows if not done or r["what"] != done["what"]]
-    rows = [r for r in rows if not r["what"].startswith(KERNEL) or abs((r["ratio"] or 0.0) - 1) >= band]
-    kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
-    names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"{KERNEL}{n}" for n in distinct(kernels, room)]
+    rows = [r for r in rows if "kernel" not in r or abs((r["ratio"] or 0.0) - 1) >= band]
+    kernels = distinct([r["kernel"] for r in rows if "kernel" in r], room)
+    names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"kernel {n}" for n in kernels]
     return [_figure(r, name, done) for r, name in zip(rows, names, strict=True)]
 
 

@@ -71,8 +71,8 @@ class Name(TypedDict):
 
 
 class Paired(Judged):
-    """One workload on both sides. matched: why it was taken for one, "" where the names agree. shape: grid and block of its launches
-    on a timeline, after; "" elsewhere.
+    """One workload on both sides. matched: why it was taken for one, "" where the names agree. shape: grid and block of its launches,
+    after; "" where unknown.
 
     per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
     own_ns: of these without what lies below. gone: rule of `fixed` -> the comparison after that no longer holds. hidden: rules of
@@ -112,7 +112,10 @@ class Alone(Name):
 
 
 class Row(TypedDict):
-    """One figure of two timelines; ratio: after / before, None where there was nothing before. device: of several, the one it is of."""
+    """One figure of two timelines; ratio: after / before, None where there was nothing before. device: of several, the one it is of.
+
+    kernel: the name of the one whose time it is.
+    """
 
     what: str
     unit: str
@@ -120,6 +123,7 @@ class Row(TypedDict):
     after: float | None
     ratio: float | None
     device: NotRequired[str]
+    kernel: NotRequired[str]
 
 
 def row(what: str, unit: str, before: float, after: float) -> Row:
@@ -165,10 +169,11 @@ class Work(TypedDict):
 
 
 class Kind(TypedDict):
-    """A kind of change (real, method, hardware, work, noise) and what shows it."""
+    """A kind of change (real, method, hardware, work, noise) and what shows it. further: what the headline and the warnings leave out."""
 
     kind: str
     evidence: list[str]
+    further: list[str]
 
 
 class Input(TypedDict):

@@ -211,7 +211,7 @@ def _pair(
     return {
         **_name(a.who),
         "kind": a.who.kind or b.who.kind or None,
-        "shape": a.who.shape if "x" in a.who.shape else "",
+        "shape": a.who.shape,
         **judged,
         "was": None if b.who.full == a.who.full else _name(b.who),
         "matched": how,

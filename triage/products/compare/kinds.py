@@ -22,7 +22,7 @@ from triage.products.compare.item import SHAPE
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed
-from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
+from triage.products.compare.work import BYTES, OPERATIONS, amounts, chief_rows, counted, differs
 from triage.products.noise import FASTER, SAME, SLOWER, student
 from triage.rendering.escape import short
 
@@ -87,9 +87,10 @@ def kinds(
     clocked = bool(np.isfinite(_ratio(sides, pairs, CLOCKS[0])).any())
     method = [*_tools(d), *_counters(sides), *_caches(sides, pairs)]
     versions, other = _versions(d), devices(d)
-    hardware = [*(f"GPU: {differ}" for differ in other), *filter(None, [versions.pop(DRIVER, "")])]
+    gpus = [f"GPU: {differ}" for differ in other]
+    gpus += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
+    hardware = [*gpus, *filter(None, [versions.pop(DRIVER, "")])]
     versions.pop(UUID, "")
-    hardware += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
     for m in CLOCKS:
         hardware += _clock(m, sides, pairs, verdicts, frame)
         method += _locked(m, sides)
@@ -102,17 +103,28 @@ def kinds(
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
     real = [] if other else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
-    rate = done["per_iteration"]
+    rate, whole = done["per_iteration"], []
     if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or other):
-        real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
+        whole = [f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}"]
     method += versions.values()  # another version alone decides nothing
-    found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
+    found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", [*whole, *real])]
     if not any(evidence for _, evidence in found):
         # many small changes that add up; less than that is one verdict in twenty by noise
         moved = frame["verdict"] in (FASTER, SLOWER) and abs(frame["change"] or 0.0) > CLOCK
-        per_frame = f"time per frame {signed(frame['change'] or 0.0)}"
-        found = [("real", [per_frame])] if moved else [("noise", [_noise(facts)])]
-    return [{"kind": kind, "evidence": evidence} for kind, evidence in found if evidence]
+        whole = [f"time per frame {signed(frame['change'] or 0.0)}"]
+        found = [("real", whole)] if moved else [("noise", [_noise(facts)])]
+    above = {
+        *gpus,
+        *whole,
+        *(map(amounts, chief_rows(done)) if done["unequal"] and frame["speedup"] is not None else ()),
+    }
+    if len(pairs) < 2 or not frame["measured"]:
+        above.update(real)  # the verdicts of single runs say it
+    return [
+        {"kind": kind, "evidence": evidence, "further": [e for e in evidence if e not in above]}
+        for kind, evidence in found
+        if evidence
+    ]
 
 
 def _tools(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
@@ -252,8 +264,7 @@ def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int
     differ = [r for r in done["rows"] if differs(r, done["rows"]) and not (counted_work and r["what"] == "threads")]
     if all(r["what"] == BYTES for r in differ):
         differ = []
-    amounts = ((r["what"], show(r["before"] or 0.0, r["unit"]), show(r["after"] or 0.0, r["unit"])) for r in differ)
-    out = [f"{what}: {before} before, {after} after" for what, before, after in amounts]
+    out = [amounts(r) for r in differ]
     for word, side, some in zip(("before", "after"), sides, alone, strict=True):
         whole, part = np.nansum(side.times.middle), np.nansum(side.times.middle[some])
         if some and whole and part > ALONE * whole:

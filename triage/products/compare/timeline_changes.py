@@ -13,6 +13,9 @@ from triage.products.compare.compare_result import Row, row
 
 KERNELS = 10  # whose totals are listed
 MAX_DEVICES = 8  # whose times are listed
+IDLE = {
+    f"idle: {words.name}": words.name for words in GAP_WORDS.values()
+}  # row of a timeline -> the reason of its idle time
 BETWEEN = "idle between its work"  # time before the first and after the last is in no sum
 
 
@@ -82,4 +85,4 @@ def _kernels(before: Diagnosis, after: Diagnosis) -> list[Row]:
         sides.append(found)
     a, b = ({name: median(times) for name, times in found.items()} for found in sides)
     named = sorted({*a, *b}, key=lambda n: (-max(a.get(n, 0.0), b.get(n, 0.0)), n))[:KERNELS]
-    return [row(f"kernel {n}", "ns", a.get(n, 0.0), b.get(n, 0.0)) for n in named]
+    return [{**row(f"kernel {n}", "ns", a.get(n, 0.0), b.get(n, 0.0)), "kernel": n} for n in named]

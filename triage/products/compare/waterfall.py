@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from triage.products.compare.compare_result import Comparison, Paired, Row
+from triage.products.compare.timeline_changes import IDLE
 from triage.products.noise import SAME, UNKNOWN
 from triage.rendering.escape import distinct
 
-IDLE = "idle: "  # before the reasons of idle time, in the names of rows of a timeline
 STEPS = 10  # workloads that are steps of their own
 
 
@@ -23,13 +23,15 @@ class Step(TypedDict):
 
 
 def titles(pairs: Sequence[Paired]) -> list[str]:
-    """Names with the ranges around them; of one kernel in several launch shapes, the grid as well."""
-    names = [" / ".join([*p["path"], p["name"]]) for p in pairs]
-    often = Counter(names)
-    return [
-        f"{name} ({p['shape'].partition(', ')[0]})" if p["shape"] and often[name] > 1 else name
-        for name, p in zip(names, pairs, strict=True)
-    ]
+    """Names with the ranges around them."""
+    return [" / ".join([*p["path"], name]) for p, name in zip(pairs, own_titles(pairs), strict=True)]
+
+
+def own_titles(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names; of one kernel in several launch shapes, the shape as well."""
+    often = Counter((*p["path"], p["name"]) for p in pairs)
+    several = [bool(p["shape"]) and often[(*p["path"], p["name"])] > 1 for p in pairs]
+    return [f"{p['name']} ({p['shape']})" if some else p["name"] for p, some in zip(pairs, several, strict=True)]
 
 
 def unequal_work(doc: Comparison) -> Row | None:
@@ -86,7 +88,7 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
         parts.append((f"{len(more)} more", sum(ns for _, ns in more)))
     parts += [(f"{len(quiet)} unchanged or inconclusive", sum(quiet))] if quiet else []
     parts += [(f"only {side}", ns) for side, ns in alone.items()]
-    idle = [(what, ns) for what, ns in figures_added(doc).items() if what.startswith(IDLE)]
+    idle = [(what, ns) for what, ns in figures_added(doc).items() if what in IDLE]
     parts += sorted(idle, key=lambda p: -abs(p[1]))
     parts.append((rest, after - before - sum(ns for _, ns in parts)))
     out: list[Step] = []
