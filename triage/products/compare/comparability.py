@@ -46,6 +46,7 @@ def warnings(
     """
     return [
         *_other_gpus((sides[0].d, sides[1].d)),
+        *_doubts((sides[0].d, sides[1].d)),
         *([] if per_step else _partners(sides, alone, noun)),
         *_strangers(sides, pairs),
         *([] if same_work else _shapes(sides, pairs, noun)),
@@ -73,6 +74,13 @@ def _other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
         "the change includes what differs between them, repeat both on one"
         for b, a in other_gpus(d)
     ]
+
+
+def _doubts(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
+    """What makes the data of one side doubtful, as its diagnosis says."""
+    before, after = (dict.fromkeys(q.message for p in x.parts for q in p.capture.quality if q.doubt) for x in d)
+    sides = ("before", before, after), ("after", after, before)
+    return [f"{word}: {text}" for word, mine, other in sides for text in mine if text not in other]
 
 
 def _partners(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]], noun: str) -> list[str]:

@@ -120,7 +120,7 @@ def _remainder(doc: Comparison) -> str:
     if doc["timeline"]:
         return "overlap"
     several = len(doc["before"]) > 1 or len(doc["after"]) > 1
-    return "difference of medians" if several and not doc["outside"] and not _unlisted(doc) else "outside"
+    return "medians do not add up" if several and not doc["outside"] and not _unlisted(doc) else "outside"
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
