@@ -128,7 +128,7 @@ def test_the_steps_of_a_waterfall_end_at_the_time_after(tmp_path: Path) -> None:
     b, a = table(tmp_path / "b.csv", rows), table(tmp_path / "a.csv", [(n, c, ms * 1.2) for n, c, ms in rows[:-1]])
     doc = compare(diagnosis(b), diagnosis(a))
     found = steps(doc, "outside")
-    assert [s["name"] for s in found][-2:] == ["4 more", "only before"]
+    assert [s["name"] for s in found][-2:] == ["4 more", "gone: k14"]
     assert found[-1]["sum_ns"] == pytest.approx(doc["frame"]["after_ns"])
     page = render(doc, "html")
     assert "From before to after" in page and all(f"k{i}" in page for i in range(14))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from triage import dialects
 from triage.ground.phrasing import percent, plural, upper_first
-from triage.products.compare.causes import cause, over_devices
+from triage.products.compare.causes import alone_named, cause, over_devices
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Paired, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
 from triage.products.compare.waterfall import scale
@@ -35,8 +33,8 @@ def sentences(doc: Comparison) -> list[str]:
         ]
     if frame["speedup"] is None:
         return [f"{plural(doc['totals']['pairs'], f'matched {noun(doc)}')}, no durations to compare."]
-    counts = upper_first(_counts(doc))
     why = f", {found}" if (found := cause(doc, verdict(doc))) else ""
+    counts = upper_first(_counts(doc)) + (f"; {alone}" if not why and (alone := alone_named(doc)) else "")
     if doc["work"]["unequal"]:
         return [f"{upper_first(text)}." for text in (*_unequal(doc, why), counts)]
     text = f"{times(frame)}{over_devices(doc)}: {change(frame)}{why}"
@@ -66,7 +64,7 @@ def _per(doc: Comparison) -> float:
 
 def _is_noise(doc: Comparison, share: float) -> bool:
     least = doc["frame"]["noise"] if doc["frame"]["measured"] else None
-    return abs(math.log1p(share)) <= math.log1p(least or UNREPEATED * doc["noise_floor"])
+    return abs(share) <= (least or UNREPEATED * doc["noise_floor"])
 
 
 def kinds(doc: Comparison) -> list[str]:

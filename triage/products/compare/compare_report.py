@@ -16,7 +16,7 @@ from triage.ground.units import show
 from triage.products.compare import charts
 from triage.products.compare.causes import cause, over_devices, worse
 from triage.products.compare.compare_headline import adds, headline, kinds, noun, once, sentences, verdict, whole
-from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
+from triage.products.compare.compare_result import ALONE, Change, Comparison, Judged, Paired, Row, row
 from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import ends, labels, own_titles, steps, titles, unequal_work
@@ -89,7 +89,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "frame_remarks": [_filled(f"{whole(doc).capitalize()}, {r}.", form) for r in doc["frame"]["remarks"]],
         "warned": [_filled(f"WARNING: {w}.", form) for w in doc["warnings"]],
         "unlisted": [_filled(text, form) for text in (*_further(pairs[len(listed) :]), *_unlisted(doc))],
-        "unmatched": doc["unmatched"][:shown],
+        "unmatched": [{**u, "word": ALONE[u["side"]]} for u in doc["unmatched"][:shown]],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
         "over": over_devices(doc),

@@ -7,6 +7,7 @@ from typing import NotRequired, TypedDict
 from triage.document.numbers import number
 
 SCHEMA = "triage-compare/1"
+ALONE = {"before": "gone", "after": "new"}  # side -> what a workload of it alone is
 
 
 class Judged(TypedDict):

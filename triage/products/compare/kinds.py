@@ -14,10 +14,10 @@ from msgspec import Struct
 from triage import schema
 from triage.capture.arrays import Floats, Masks
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import first_of, percent, plural
 from triage.ground.units import show
 from triage.products.compare.comparability import UUID, devices, other_gpus
-from triage.products.compare.compare_result import Judged, Kind, Work
+from triage.products.compare.compare_result import ALONE, Judged, Kind, Work
 from triage.products.compare.item import SHAPE
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import Side
@@ -37,7 +37,7 @@ UNEVEN = 1.5  # how much further than normal noise a method may move single work
 CACHED = 0.05  # points of an L2 hit rate; warm caches add more
 COUNTERS = 0.05  # part of the counters that one side lacks
 CHANCE = 0.01  # of calling noise real
-ALONE = 0.05  # part of a side's time in workloads that the other lacks
+MIN_ALONE = 0.05  # part of a side's time in workloads that the other lacks
 NAMED = 3
 TRIFLE = 0.001  # heuristic: part of the time below which no workload is named
 CLOCKS = ("sm.frequency", "vram.frequency")
@@ -267,9 +267,9 @@ def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int
     out = [amounts(r) for r in differ]
     for word, side, some in zip(("before", "after"), sides, alone, strict=True):
         whole, part = np.nansum(side.times.middle), np.nansum(side.times.middle[some])
-        if some and whole and part > ALONE * whole:
-            share = percent(float(part / whole))
-            out.append(f"{share} of the time {word} in {plural(len(some), 'workload')} of one side")
+        if some and whole and part > MIN_ALONE * whole:
+            names = [side.who[i].name for i in sorted(some, key=lambda i: -np.nan_to_num(side.times.middle[i]))]
+            out.append(f"{percent(float(part / whole))} of the time {word} is {ALONE[word]}: {first_of(names, NAMED)}")
     return out
 
 

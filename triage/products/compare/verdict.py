@@ -66,7 +66,7 @@ class Verdicts:
             before, after, tests=limits.tests, floor=limits.floor, margin=limits.margin, within=within
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            unseen = np.abs(np.log(self.after_ns / self.before_ns)) <= np.log1p(tick)
+            unseen = np.abs(self.after_ns / self.before_ns - 1) <= tick
         self.found.verdict[unseen], self.found.needs[unseen] = VERDICTS.index(SAME), 0
         np.maximum(self.found.visible, tick, out=self.found.visible, where=unseen)
 

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from triage.products.compare.compare_result import Comparison, Paired, Row
+from triage.ground.phrasing import first_of
+from triage.products.compare.compare_result import ALONE, Comparison, Paired, Row
 from triage.products.compare.timeline_changes import IDLE
 from triage.products.noise import SAME, UNKNOWN
 from triage.rendering.escape import distinct
 
+NAMED = 2  # workloads of one side that a step names
 STEPS = 10  # workloads that are steps of their own
 
 
@@ -76,18 +78,17 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
         for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
     quiet = [ns for _, ns, still in every if still]
-    if len(quiet) == len(every) and doc["frame"]["verdict"] in (SAME, UNKNOWN) and not doc["unmatched"]:
+    if len(quiet) == len(every) and doc["frame"]["verdict"] in (SAME, UNKNOWN):
         return []
     named = sorted(((name, ns) for name, ns, still in every if not still), key=lambda n: -abs(n[1]))
-    alone = {
-        side: sum(u["own_ns"] or 0.0 for u in doc["unmatched"] if u["side"] == side) * sign
-        for side, sign in (("before", -1), ("after", by))
-    }
     parts = named[:STEPS]
     if more := named[STEPS:]:
         parts.append((f"{len(more)} more", sum(ns for _, ns in more)))
     parts += [(f"{len(quiet)} unchanged or inconclusive", sum(quiet))] if quiet else []
-    parts += [(f"only {side}", ns) for side, ns in alone.items()]
+    for side, sign in (("before", -1), ("after", by)):
+        some = [u for u in doc["unmatched"] if u["side"] == side]
+        names = first_of([u["name"] for u in some], NAMED) if some else ""
+        parts.append((f"{ALONE[side]}: {names}", sign * sum(u["own_ns"] or 0.0 for u in some)))
     idle = [(what, ns) for what, ns in figures_added(doc).items() if what in IDLE]
     parts += sorted(idle, key=lambda p: -abs(p[1]))
     parts.append((rest, after - before - sum(ns for _, ns in parts)))
