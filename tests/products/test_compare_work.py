@@ -244,13 +244,13 @@ def test_a_marker_that_came_or_went_is_a_change_of_the_frame_and_its_cause(tmp_p
     less = diagnosis(table(tmp_path / "b.csv", rows))
     more = diagnosis(table(tmp_path / "a.csv", [*rows, ("flare", 1, 0.7)]))
     for sides, words in (
-        ((less, more), "+5.8 %, mostly flare, new (+700"),
-        ((more, less), "5.5 %, mostly flare, gone"),
+        ((less, more), "+5.8 %, mostly new: flare, 700 "),
+        ((more, less), "5.5 %, mostly gone: flare, 700"),
     ):
         doc = compare(*sides)
         assert not doc["work"]["unequal"] and words in compare_headline.sentences(doc)[0]
     doc = compare(less, more, threshold=0.02)
-    assert compare_headline.verdict(doc) == "slower" and failed(doc).endswith("mostly flare, new (+700 \u00b5s)")
+    assert compare_headline.verdict(doc) == "slower" and failed(doc).endswith("mostly new: flare, 700 \u00b5s")
 
 
 def test_what_another_cause_hid_is_no_new_finding() -> None:
