@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from triage import dialects
-from triage.ground.phrasing import percent, plural, upper_first
+from triage.ground.phrasing import plural, upper_first
 from triage.products.compare.causes import alone_named, cause, over_devices
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Paired, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
-from triage.products.compare.waterfall import scale
-from triage.products.compare.work import CALLS, ONE, amounts, chief_rows
+from triage.products.compare.work import ONE, amounts, chief_rows
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
 from triage.rendering.escape import short
 from triage.rendering.phrases import added, time
 
-IDLE = 0.2  # change of the idle time that the headline names
-WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
 EVIDENCE = 3  # lines that a kind of change shows
 
 
@@ -76,7 +73,7 @@ def kinds(doc: Comparison) -> list[str]:
 
 
 def _unequal(doc: Comparison, why: str) -> list[str]:
-    """The change per unit of work, then how much work there was, and idle time where it changed. why: what the change is made of."""
+    """The change per unit of work, then how much work there was. why: what the change is made of."""
     work, frame, rate = doc["work"], doc["frame"], doc["work"]["per_iteration"]
     rows = chief_rows(work)
     text = "; ".join(map(amounts, rows)) if rate and not rate["kernels"] else _less(doc, rows[0])
@@ -90,27 +87,16 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
         out.insert(0, f"{times(rate['judged'])} per {_iteration(rate)}: {change(rate['judged'])}{why}")
     else:
         out.reverse()
-    of = {r["what"]: r for r in doc["timeline"]}
-    if (idle := of.get("idle")) and (busy := of.get("busy")) and idle["ratio"] is not None:
-        before, after = ((idle[x] or 0.0) / ((idle[x] or 0.0) + (busy[x] or 0.0) or 1.0) for x in ("before", "after"))
-        if before and abs(after / before - 1) > IDLE:
-            out.append(
-                f"idle time {time(idle['before'])} before ({percent(before)}), {time((idle['after'] or 0.0) * scale(doc))} after ({percent(after)})"
-                + ", scaled to as much work" * (scale(doc) != 1)
-            )
     return out
 
 
 def _less(doc: Comparison, row: Row) -> str:
     """`66.2 % less work in a window 0.60x as long (kernels: 2,308 before, 780 after)`."""
     work, window = doc["work"], doc["work"]["window"]
-    ratio, weighted = work["ratio"] or 1.0, work["weighted"] or 1.0
-    text = f"{share(ratio)} work"
+    text = f"{share(work['ratio'] or 1.0)} work"
     if doc["timeline"] and window:
         text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
     text += f" ({amounts(row)})"
-    if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
-        text += f", matched ones {share(weighted)} weighted by time"
     return text
 
 

@@ -93,7 +93,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
         "over": over_devices(doc),
-        "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70, _band(doc)),
+        "strip": _strip(doc["timeline"], done),
         "headline": _filled(f"{upper_first(word)}: {headline(doc)}", form) if form == "terminal" else headline(doc),
         "sentences": sentences(doc),
         "verdict": word,
@@ -137,7 +137,6 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "look": "unclear" if once(doc) else charts.look(verdict(doc)),
         "per": rate and f"per {rate['unit']}",
         "rate": rate and rate["judged"],
-        "equal_ns": ends(doc)[1] if unequal_work(doc) else None,
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
         "explained": any(p["explained"] for p in listed),
@@ -161,20 +160,16 @@ def _packed(
     }  # fmt: skip
 
 
-def _strip(rows: Sequence[Row], done: Row | None, room: int, band: float) -> list[dict[str, str]]:
-    """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name; band: its least change."""
-    rows = [r for r in rows if not done or r["what"] != done["what"]]
-    rows = [r for r in rows if "kernel" not in r or abs((r["ratio"] or 0.0) - 1) >= band]
-    kernels = distinct([r["kernel"] for r in rows if "kernel" in r], room)
-    names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"kernel {n}" for n in kernels]
-    return [_figure(r, name, done) for r, name in zip(rows, names, strict=True)]
+def _strip(rows: Sequence[Row], done: Row | None) -> list[dict[str, str]]:
+    """Rows of two timelines in words, after for as much work as before (done)."""
+    return [_figure(r, done) for r in rows if not done or r["what"] != done["what"]]
 
 
-def _figure(r: Row, what: str, done: Row | None) -> dict[str, str]:
+def _figure(r: Row, done: Row | None) -> dict[str, str]:
     if done and done["ratio"]:
         r = row(r["what"], r["unit"], r["before"] or 0.0, (r["after"] or 0.0) / done["ratio"])
     change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
-    return {"what": what, "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
+    return {"what": r["what"], "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 
 
 def _filled(text: str, form: str) -> str:

@@ -113,10 +113,7 @@ class Alone(Name):
 
 
 class Row(TypedDict):
-    """One figure of two timelines; ratio: after / before, None where there was nothing before. device: of several, the one it is of.
-
-    kernel: the name of the one whose time it is.
-    """
+    """One figure of two timelines; ratio: after / before, None where there was nothing before. device: of several, the one it is of."""
 
     what: str
     unit: str
@@ -124,7 +121,6 @@ class Row(TypedDict):
     after: float | None
     ratio: float | None
     device: NotRequired[str]
-    kernel: NotRequired[str]
 
 
 def row(what: str, unit: str, before: float, after: float) -> Row:

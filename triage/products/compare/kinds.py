@@ -41,7 +41,6 @@ MIN_ALONE = 0.05  # part of a side's time in workloads that the other lacks
 NAMED = 3
 TRIFLE = 0.001  # heuristic: part of the time below which no workload is named
 CLOCKS = ("sm.frequency", "vram.frequency")
-WARMER = 5.0  # °C between the sides that are named beside another clock
 
 
 class Facts(Struct, frozen=True):
@@ -94,7 +93,6 @@ def kinds(
     for m in CLOCKS:
         hardware += _clock(m, sides, pairs, verdicts, frame)
         method += _locked(m, sides)
-    hardware += _temperature(sides, pairs) if hardware or not clocked else []
     shared = _shared(facts)
     if shared is not None and not (clocked or method or hardware or _counters_moved(sides, pairs)):
         many = f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike"
@@ -187,14 +185,6 @@ def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdic
     change = second / first - 1
     hides = frame["verdict"] == SAME and abs(change) > (frame["noise"] or 0.0)
     return [f"{text}; in cycles {signed(change)}{', beyond noise: the clock hides a change' if hides else ''}"]
-
-
-def _temperature(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
-    """A hotter GPU lowers its clock: it explains one, and is a suspect where no clock is known."""
-    before, after = (x[np.isfinite(x)] for x in _both(sides, pairs, "gpu.temperature"))
-    if not (len(before) and len(after)) or abs(float(np.median(after) - np.median(before))) < WARMER:
-        return []
-    return [_medians("gpu.temperature", before, after)]
 
 
 def _medians(metric: str, before: Floats, after: Floats) -> str:

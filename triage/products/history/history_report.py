@@ -212,9 +212,9 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
         message += f" (range {_span([p['ns'] for p in points])}, {plural(len(points), 'build')})."
         kept = [i for i in range(len(rows)) if i not in back]
         if kept:
-            newest = doc["moved"][kept[-1]]["by"] == last["build"]
+            is_last = doc["moved"][kept[-1]]["by"] == last["build"]
             latest = rows[kept[-1]]
-            message += f" Latest change: {latest['change']} at {latest['since']}{' (one build so far)' * newest}."
+            message += f" Latest change: {latest['change']} at {latest['since']}{' (one build so far)' * is_last}."
         elif len(points) > 1:
             message += " No lasting change beyond noise."
     largest = [", ".join(map(part, parts)) for parts in doc["parts"]] or [""] * len(doc["moved"])
