@@ -12,6 +12,7 @@ from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inc
 from triage.rendering.escape import short
 from triage.rendering.phrases import added, time
 
+KIND_WORDS = {"real": "beyond noise"}
 EVIDENCE = 3  # lines that a kind of change shows
 
 
@@ -69,7 +70,11 @@ def kinds(doc: Comparison) -> list[str]:
 
     Without what a warning or the headline holds.
     """
-    return [f"{k['kind']}: {'; '.join(k['further'][:EVIDENCE])}" for k in doc["kinds"] if k["further"]]
+    return [
+        f"{KIND_WORDS.get(k['kind'], k['kind'])}: {'; '.join(k['further'][:EVIDENCE])}"
+        for k in doc["kinds"]
+        if k["further"]
+    ]
 
 
 def _unequal(doc: Comparison, why: str) -> list[str]:

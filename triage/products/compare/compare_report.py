@@ -16,11 +16,21 @@ from triage.ground.units import show
 from triage.products.compare import charts
 from triage.products.compare.causes import cause, over_devices, worse
 from triage.products.compare.compare_headline import adds, headline, kinds, noun, once, sentences, verdict, whole
-from triage.products.compare.compare_result import ALONE, Change, Comparison, Judged, Paired, Row, row
+from triage.products.compare.compare_result import ALONE, Change, Comparison, Paired, Row, row
 from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
 from triage.products.compare.waterfall import ends, labels, own_titles, steps, titles, unequal_work
-from triage.products.noise import CHANCE, FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
+from triage.products.noise import (
+    CHANCE,
+    FASTER,
+    SAME,
+    SLOWER,
+    UNKNOWN,
+    UNREPEATED,
+    inconclusive,
+    unmeasured,
+    verdict_word,
+)
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
@@ -40,7 +50,7 @@ OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: "inside the range, too wide for a test",
+    TOO_WIDE: "within the predicted range, too wide to confirm it",
     UNSURE: "inconclusive: too few runs",
 }
 
@@ -216,8 +226,8 @@ def _noise(doc: Comparison) -> str:
     runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
-            f"{runs}: {unmeasured(doc['noise_floor'])} (three times --noise), in rows "
-            "that state more what digits or calls leave open. Add repeats: triage compare --before A... --after B..."
+            f"{runs}: {unmeasured(doc['noise_floor'])} (3 x --noise); "
+            "rows with few digits or calls state a wider limit. Add repeats: triage compare --before A... --after B..."
         )
     return (
         f"{runs}: verdicts from run-to-run spread, family-wise error {whole_percent(CHANCE)}; "
@@ -253,24 +263,18 @@ def failed(doc: Comparison) -> str:
 
 def open_questions(doc: Comparison) -> str:
     """One line on inconclusive workloads that look slower than allowed; "" for none."""
-    limit = doc["threshold"]
+    limit, frame = doc["threshold"], doc["frame"]
     if limit is None:
         return ""
-    asked: list[tuple[str, Judged]] = [(p["name"], p) for p in doc["pairs"]]
-    asked = [(n, j) for n, j in [*asked, (whole(doc), doc["frame"])] if j["verdict"] == UNKNOWN]
-    asked = [(n, j) for n, j in asked if longer(j) - 1 > limit]
-    if not asked:
-        return ""
-    name, worst = max(asked, key=lambda a: longer(a[1]))
-    # those that are not listed count as well
-    count = doc["totals"]["open"] + sum(j is doc["frame"] for _, j in asked)
-    return f"{plural(count, 'inconclusive workload')} slower than allowed so far; first {name}: {change(worst)}"
+    count = doc["totals"]["open"] + (frame["verdict"] == UNKNOWN and longer(frame) - 1 > limit)
+    doubt = inconclusive(doc["totals"]["needs"] or frame["needs"], " per side", count > 1)
+    return f"{plural(count, 'workload')} slower than allowed so far, {doubt}" if count else ""
 
 
 def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bool) -> dict[str, Any]:
     counters = [c for c in p["changes"] if full or not c["metric"].startswith("gpu.time")]
     moved = [c for c in counters if (c["moved"] or full) and c["metric"] != "gpu.time"]
-    shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
+    shown = moved if full else moved[:DEFAULT_COUNTERS]
     rest = len(counters) - len(shown) - any(c["metric"] == "gpu.time" for c in counters)
     words = (
         ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
@@ -299,16 +303,6 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
         "adds": added(adds(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
-
-
-def _distinct(moved: Sequence[Change]) -> list[Change]:
-    """Counters without those whose shares are, in whole percent, the ones of a counter before: one fact, counted twice."""
-    first: dict[tuple[int, int], Change] = {}
-    for c in moved:
-        if c["unit"] == "%" and c["before"] is not None and c["after"] is not None:
-            first.setdefault((round(c["before"]), round(c["after"])), c)
-    kept = {id(c) for c in first.values()}
-    return [c for c in moved if c["unit"] != "%" or c["before"] is None or c["after"] is None or id(c) in kept]
 
 
 def _why(p: Paired, moved: Sequence[Change]) -> str:

@@ -38,6 +38,7 @@ CACHED = 0.05  # points of an L2 hit rate; warm caches add more
 COUNTERS = 0.05  # part of the counters that one side lacks
 CHANCE = 0.01  # of calling noise real
 MIN_ALONE = 0.05  # part of a side's time in workloads that the other lacks
+QUIET = "no workload beyond noise"
 NAMED = 3
 TRIFLE = 0.001  # heuristic: part of the time below which no workload is named
 CLOCKS = ("sm.frequency", "vram.frequency")
@@ -112,6 +113,7 @@ def kinds(
         whole = [f"time per frame {signed(frame['change'] or 0.0)}"]
         found = [("real", whole)] if moved else [("noise", [_noise(facts)])]
     above = {
+        QUIET,
         *gpus,
         *whole,
         *(map(amounts, chief_rows(done)) if done["unequal"] and frame["speedup"] is not None else ()),
@@ -143,8 +145,8 @@ def _counters(sides: tuple[Side, Side]) -> list[str]:
     gone, new = len(first - second), len(second - first)
     if gone + new <= COUNTERS * len(first | second):
         return []
-    named = sorted(schema.get(m).label for m in first ^ second if schema.known(m))[:NAMED]
-    return [f"counters: {gone} only before, {new} only after ({', '.join(named)})"]
+    named = sorted(f"“{schema.get(m).label}”" for m in first ^ second if schema.known(m))
+    return [f"counters: {gone} only before, {new} only after ({first_of(named, NAMED)})"]
 
 
 def _both(sides: tuple[Side, Side], pairs: Pairs, metric: str) -> tuple[Floats, Floats]:
@@ -337,10 +339,7 @@ def _beyond(verdicts: Verdicts, log: Floats) -> float:
 
 def _noise(facts: Facts) -> str:
     """Why nothing is called a change: all below what can be seen, or no larger than the pairs scatter among themselves."""
-    seen = facts.visible[np.isfinite(facts.log)]
-    if not len(seen):
-        return "no durations"
     if several := int(facts.changed.sum()):
         scatter = percent(float(np.expm1(facts.beyond)))
         return f"{plural(several, 'workload')} faster or slower, none beyond what scatter alone explains ({scatter})"
-    return f"no workload beyond noise (median of the thresholds: {percent(float(np.median(seen)))})"
+    return QUIET

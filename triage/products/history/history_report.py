@@ -13,7 +13,7 @@ from triage.files import plain_json
 from triage.ground.errors import ReportError
 from triage.ground.phrasing import either, first_of, percent, plural, upper_first
 from triage.products.history import openmetrics
-from triage.products.history.changepoints import ALARMS, KNOWN, SURE
+from triage.products.history.changepoints import ALARMS, SURE
 from triage.products.history.gate import undone
 from triage.products.history.gate_lines import DIGITS, doubt, frame, is_own, line, now, part, signed, times
 from triage.products.history.history_chart import build, chart, date
@@ -124,8 +124,6 @@ def _held(doc: Gate) -> str:
     return (
         f"{counts} A slow-down of {slow} is missed in 1 build of {round(1 / SURE):,}; "
         f"false alarms: {round(ALARMS * 100)} build in 100."
-        + " Noise is measured within builds, and between builds of one level."
-        * (doc["builds"] > KNOWN + 1)
     )
 
 
