@@ -259,8 +259,9 @@ def test_what_another_cause_hid_is_no_new_finding() -> None:
     (pair,) = doc["pairs"]
     assert set(pair["hidden"]) == {"CMP017", "CMP020"} and set(pair["hidden"]) < set(pair["new"])
     text = render(doc, "terminal")
-    assert "limits now, was hidden:\n    CMP017" in text and "within the predicted range, too wide to confirm it" in " ".join(
-        text.split()
+    assert (
+        "limits now, was hidden:\n    CMP017" in text
+        and "within the predicted range, too wide to confirm it" in " ".join(text.split())
     )
 
 
