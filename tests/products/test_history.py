@@ -87,7 +87,7 @@ def test_the_gate_names_the_build_and_the_cause(farm: Path) -> None:
     done = verbs("gate", "--history", farm)
     assert done.return_value == 1
     (said,) = done.stderr.splitlines()
-    assert re.match(r"triage: failed on history: c008: Frame # / Light [78]\.\d % slower \(", said)
+    assert re.match(r"triage: failed on history: Frame # / Light [78]\.\d % slower since c008 \(", said)
     assert "New top cause: " in said
     doc = json.loads(verbs("gate", "--history", farm, "-f", "json").stdout)
     assert doc["schema"] == "triage-history/1"
@@ -217,7 +217,7 @@ def test_another_branch_is_held_against_the_main_one(tmp_path: Path) -> None:
     )
     done = verbs("gate", "--history", file, "--branch", "topic", "--against", "main")
     assert done.return_value == 1
-    assert "feature1: Frame # / Light" in done.stderr
+    assert "Frame # / Light 19.8 % slower since feature1" in done.stderr
     alone = verbs("gate", "--history", file, "--branch", "topic")
     assert alone.return_value == 0
     assert (
@@ -230,7 +230,7 @@ def test_single_runs_have_an_assumed_noise(tmp_path: Path) -> None:
     file = builds(tmp_path, 2, slow_from=1, factor=1.3, runs=1)
     done = verbs("gate", "--history", file)
     assert done.return_value == 1
-    assert "c001: Frame # / Light" in done.stderr
+    assert "Frame # / Light 28.4 % slower since c001" in done.stderr
     assert "noise not measured" in " ".join(done.stdout.split())
     for factor, codes in ((1.1, (0, 1)), (1.02, (0, 0))):
         (tmp_path / str(factor)).mkdir()

@@ -79,7 +79,7 @@ def test_the_script_passes_a_good_build_and_fails_a_slow_one(tmp_path: Path) -> 
         assert ci(tmp_path, "slow4", TRIAGE=forked, TRIAGE_ALLOWED="50%").returncode == 0
     done = ci(tmp_path, "slow4")
     assert done.returncode == 1
-    assert "failed on history: slow4: Frame # / Light" in done.stderr
+    assert "failed on history: Frame # / Light" in done.stderr and "since slow4" in done.stderr
     assert "slow4" in (tmp_path / "triage-out" / "comment.md").read_text()
     assert ElementTree.parse(tmp_path / "triage-out" / "junit.xml").find(".//failure") is not None
     assert json.loads((tmp_path / "triage-out" / "gate.json").read_text())["failed"]

@@ -27,6 +27,7 @@ _SHOWN = {SAME: "unchanged", UNKNOWN: "inconclusive"}
 FLOOR = 0.01
 MARGIN = 0.05  # heuristic: a change worth acting on; "same" excludes changes of this size
 UNREPEATED = 3  # times the floor: assumed noise where a side has one run
+MAX_SHORTENING = 1 - 1e-9  # nothing takes no time
 CHANCE = 0.05  # family-wise error of a whole comparison
 MAX_EXTRA_RUNS = 99  # further runs; more than these are not proposed
 TRIM = 0.2
@@ -185,26 +186,28 @@ def _of_as_many(x: Runs, y: Runs, within: Floats, chance: float, floor: float, m
     """For workloads measured equally often; logarithms of their times, each column rising."""
     n, m = len(x), len(y)
     if _kept(n) + _kept(m) - 2 < 1:
-        gap, half = y[0] - x[0], np.log1p(np.maximum(UNREPEATED * floor, within))
+        gap, share = y[0] - x[0], np.maximum(UNREPEATED * floor, within)
+        # a share of the time before, either way
+        half = np.where(gap < 0, -np.log1p(-np.minimum(share, MAX_SHORTENING)), np.log1p(share))
         verdict = _verdicts(gap, half, floor, margin)
         # what is assumed to be noise counts as none, unless "same" must exclude less
-        verdict[(np.abs(gap) <= half) & (half <= math.log1p(margin))] = VERDICTS.index(SAME)
+        verdict[(np.abs(gap) <= half) & (share <= margin)] = VERDICTS.index(SAME)
         # two runs more a side give four degrees of freedom: the least from which noise can be measured
-        return _differences(gap, half, floor, verdict, np.where(verdict == _INCONCLUSIVE, 2, 0), measured=False)
+        return _differences(gap, half, share, verdict, np.where(verdict == _INCONCLUSIVE, 2, 0), measured=False)
     gap, scale = _trimmed_means(y) - _trimmed_means(x), _scales(x, y)
     half = _half(n, m, scale, chance)
     verdict = _verdicts(gap, half, floor, margin)
     needs = np.zeros(len(gap), dtype=np.int64)
     left = np.flatnonzero(verdict == _INCONCLUSIVE)
     needs[left] = _needs(n, m, gap[left], scale[left], chance, floor, margin)
-    return _differences(gap, half, floor, verdict, needs, measured=True)
+    visible = np.maximum(floor, np.expm1(np.minimum(half, 700.0)))
+    return _differences(gap, half, visible, verdict, needs, measured=True)
 
 
 def _differences(
-    gap: Floats, half: Floats, floor: float, verdict: Codes, needs: Indices, *, measured: bool
+    gap: Floats, half: Floats, visible: Floats, verdict: Codes, needs: Indices, *, measured: bool
 ) -> Differences:
     low, high = np.expm1(gap - half), np.expm1(np.minimum(gap + half, 700.0))
-    visible = np.maximum(floor, np.expm1(np.minimum(half, 700.0)))
     change = np.expm1(np.minimum(gap, 700.0))
     return Differences(verdict, change, low, high, visible, needs, np.full(len(gap), measured))
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from triage.ground.kernel_names import is_collective
 from triage.ground.phrasing import first_of, lower_first, over, percent
-from triage.products.compare.compare_result import Comparison, Paired
-from triage.products.compare.timeline_changes import BETWEEN, of_device
-from triage.products.compare.waterfall import IDLE, ends, figures_added, scale, titles
+from triage.products.compare.compare_result import ALONE, Comparison, Paired
+from triage.products.compare.timeline_changes import BETWEEN, IDLE, of_device
+from triage.products.compare.waterfall import ends, figures_added, scale, titles
 from triage.products.noise import FASTER, SLOWER
 from triage.rendering.escape import short
-from triage.rendering.phrases import added
+from triage.rendering.phrases import added, time
 
 NAMED, MIN_CAUSE_SHARE = 2, 0.1  # parts that a sentence names, and the least share of the change they have
 MIN_DEVICE_SHARE = 0.84  # of the change on all devices, from which on one device is named
@@ -50,8 +50,8 @@ def causes(doc: Comparison) -> list[Cause]:
     by = scale(doc)
     rows = figures_added(doc)
     idle, copies = rows.get("idle", 0.0), rows.get("exposed copies", 0.0)
-    reasons = sorted((w for w in rows if w.startswith(IDLE) and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
-    why = ", ".join(w.removeprefix(IDLE) for w in reasons[:NAMED] if rows[w] / idle >= MIN_CAUSE_SHARE)
+    reasons = sorted((w for w in rows if w in IDLE and rows[w] * idle > 0), key=lambda w: -abs(rows[w]))
+    why = ", ".join(IDLE[w] for w in reasons[:NAMED] if rows[w] / idle >= MIN_CAUSE_SHARE)
     own: list[tuple[str, tuple[float | None, float | None]]] = [
         (u["name"], (0.0, u["own_ns"]) if u["side"] == "after" else (u["own_ns"], 0.0)) for u in doc["unmatched"]
     ]
@@ -93,21 +93,20 @@ def _workload(doc: Comparison, whole: float) -> str:
     adds = [(p["own_ns"][1] or 0.0) - (p["own_ns"][0] or 0.0) for p in doc["pairs"]]
     most = max(range(len(adds)), key=lambda i: adds[i] / whole)
     name, ns = short(titles(doc["pairs"])[most], 40), adds[most]
-    if doc["unmatched"] and (other := _came_or_went(doc)).adds_ns / whole > ns / whole:
-        name, ns, _ = other
+    sides = [(u["own_ns"] or 0.0) * (1 if u["side"] == "after" else -1) for u in doc["unmatched"]]
+    if sides and sum(sides) / whole > max(ns / whole, MIN_CHIEF_SHARE):
+        return f"mostly {alone_named(doc)}"
     return f"mostly {name} ({added(ns)})" if ns / whole >= MIN_CHIEF_SHARE else ""
 
 
-def _came_or_went(doc: Comparison) -> Cause:
-    """`Lens flare, new`: the workloads of one side, with what they add together."""
-    alone = sorted(doc["unmatched"], key=lambda u: -(u["own_ns"] or 0.0))
-    parts, ns = [], 0.0
-    for side, word, sign in (("before", "gone", -1), ("after", "new", 1)):
-        some = [u for u in alone if u["side"] == side]
-        ns += sign * sum(u["own_ns"] or 0.0 for u in some)
-        names = [short(" / ".join([*u["path"], u["name"]]), 40) for u in some]
-        parts += [f"{first_of(names, NAMED)}, {word}"] if some else []
-    return Cause("; ".join(parts), ns)
+def alone_named(doc: Comparison) -> str:
+    """`gone: Bloom, 800 µs; new: Fog, 2 ms`: the workloads of one side."""
+    parts = []
+    for side, word in ALONE.items():
+        some = sorted((u for u in doc["unmatched"] if u["side"] == side), key=lambda u: -(u["own_ns"] or 0.0))
+        names = [f"{short(' / '.join([*u['path'], u['name']]), 40)}, {time(u['duration_ns'])}" for u in some]
+        parts += [f"{word}: {first_of(names, NAMED)}"] if some else []
+    return "; ".join(parts)
 
 
 def worse(pair: Paired) -> list[str]:

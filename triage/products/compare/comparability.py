@@ -1,16 +1,14 @@
 """Checks that two captures are of the same work: warnings before the result, an error where nothing matches.
 
-A share of the time counts what no other workload of its side contains, so that a marker and its draws are not added up.
+A share of the time is of exclusive times, so that a marker and its draws are not added up.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from triage.capture.capture import SEP
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.ground.errors import TriageError
 from triage.ground.phrasing import first_of, plural, whole_percent
@@ -46,6 +44,7 @@ def warnings(
     """
     return [
         *_other_gpus((sides[0].d, sides[1].d)),
+        *_doubts((sides[0].d, sides[1].d)),
         *([] if per_step else _partners(sides, alone, noun)),
         *_strangers(sides, pairs),
         *([] if same_work else _shapes(sides, pairs, noun)),
@@ -73,6 +72,13 @@ def _other_gpus(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
         "the change includes what differs between them, repeat both on one"
         for b, a in other_gpus(d)
     ]
+
+
+def _doubts(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
+    """What makes the data of one side doubtful, as its diagnosis says."""
+    before, after = (dict.fromkeys(q.message for p in x.parts for q in p.capture.quality if q.doubt) for x in d)
+    sides = ("before", before, after), ("after", after, before)
+    return [f"{word}: {text}" for word, mine, other in sides for text in mine if text not in other]
 
 
 def _partners(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]], noun: str) -> list[str]:
@@ -118,25 +124,8 @@ def _shapes(sides: tuple[Side, Side], pairs: Pairs, noun: str) -> list[str]:
 
 def _share(side: Side, some: Sequence[int]) -> float:
     """Part of the time of a side, 0 where no time is known."""
-    whole = _outermost(side, range(len(side))) if some else 0.0
-    return _outermost(side, some) / whole if whole else 0.0
-
-
-def _outermost(side: Side, some: Sequence[int]) -> float:
-    """Time in ns of what is inside nothing else of these."""
-    times = side.times.middle.tolist()
-    timed = [i for i in some if times[i] == times[i]]
-    names = {side.who[i].full for i in timed}
-    inside = {path: _inside(path, names) for path in {side.who[i].path for i in timed}}
-    return math.fsum(times[i] for i in timed if not inside[side.who[i].path])
-
-
-def _inside(path: str, names: set[str]) -> bool:
-    while path:
-        if path in names:
-            return True
-        path = path.rpartition(SEP)[0]
-    return False
+    own = np.nan_to_num(side.own.middle)
+    return float(own[list(some)].sum() / own.sum()) if own.any() else 0.0
 
 
 def _some(side: Side, some: Sequence[int]) -> str:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 from triage import dialects
-from triage.ground.phrasing import percent, plural, upper_first
-from triage.ground.units import show
-from triage.products.compare.causes import cause, over_devices
+from triage.ground.phrasing import plural, upper_first
+from triage.products.compare.causes import alone_named, cause, over_devices
 from triage.products.compare.compare_result import Comparison, Judged, Outside, Paired, Rate, Row
 from triage.products.compare.verdict import change, signed, steady
-from triage.products.compare.waterfall import scale
-from triage.products.compare.work import CALLS
+from triage.products.compare.work import ONE, amounts, chief_rows
 from triage.products.noise import FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, inconclusive, verdict_word
 from triage.rendering.escape import short
 from triage.rendering.phrases import added, time
 
-IDLE = 0.2  # change of the idle time that the headline names
-WEIGHTED = 0.05  # difference between calls counted and weighted by their times that the headline names
-REAL = "real"  # of the kinds, the one that repeats decide
+KIND_WORDS = {"real": "beyond noise"}
 EVIDENCE = 3  # lines that a kind of change shows
 
 
@@ -37,8 +31,8 @@ def sentences(doc: Comparison) -> list[str]:
         ]
     if frame["speedup"] is None:
         return [f"{plural(doc['totals']['pairs'], f'matched {noun(doc)}')}, no durations to compare."]
-    counts = upper_first(_counts(doc))
     why = f", {found}" if (found := cause(doc, verdict(doc))) else ""
+    counts = upper_first(_counts(doc)) + (f"; {alone}" if not why and (alone := alone_named(doc)) else "")
     if doc["work"]["unequal"]:
         return [f"{upper_first(text)}." for text in (*_unequal(doc, why), counts)]
     text = f"{times(frame)}{over_devices(doc)}: {change(frame)}{why}"
@@ -68,36 +62,29 @@ def _per(doc: Comparison) -> float:
 
 def _is_noise(doc: Comparison, share: float) -> bool:
     least = doc["frame"]["noise"] if doc["frame"]["measured"] else None
-    return abs(math.log1p(share)) <= math.log1p(least or UNREPEATED * doc["noise_floor"])
+    return abs(share) <= (least or UNREPEATED * doc["noise_floor"])
 
 
 def kinds(doc: Comparison) -> list[str]:
     """`work: kernels 4,010 before, 3,587 after`: each kind of change with its first evidence.
 
-    Without what a warning or the headline holds word for word, time per unit, the change of one pair, or of single runs.
+    Without what a warning or the headline holds.
     """
-    above, out = " ".join((*doc["warnings"], *sentences(doc))), []
-    for k in doc["kinds"]:
-        new = [e for e in k["evidence"] if (e.partition(": ")[2] or e) not in above]
-        if k["kind"] == REAL:
-            several = doc["totals"]["pairs"] > 1 and doc["frame"]["measured"]
-            new = [e for e in new if not e.startswith("time per ") and several]
-        out += [f"{k['kind']}: {'; '.join(new[:EVIDENCE])}"] if new else []
-    return out
+    return [
+        f"{KIND_WORDS.get(k['kind'], k['kind'])}: {'; '.join(k['further'][:EVIDENCE])}"
+        for k in doc["kinds"]
+        if k["further"]
+    ]
 
 
 def _unequal(doc: Comparison, why: str) -> list[str]:
-    """The change per unit of work, then how much work there was, and idle time where it changed. why: what the change is made of."""
+    """The change per unit of work, then how much work there was. why: what the change is made of."""
     work, frame, rate = doc["work"], doc["frame"], doc["work"]["per_iteration"]
-    row = next(r for r in work["rows"] if r["what"] == work["what"])
-    if rate and not rate["kernels"]:  # of as many marked steps, other counts are another way to the same work
-        of = [r for r in work["rows"] if r["what"] == f"{rate['unit']}s" and r["ratio"] != 1]
-        text = "; ".join(map(_amounts, [row, *of]))
-    else:
-        text = _less(doc, row)
+    rows = chief_rows(work)
+    text = "; ".join(map(amounts, rows)) if rate and not rate["kernels"] else _less(doc, rows[0])
     if not doc["timeline"]:
         text += f"; total {times(frame)}"
-    unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (row["what"].rstrip("s"), "")
+    unit, how = ("call", " at equal counts") if work["per_launch"] is not None else (ONE[rows[0]["what"]], "")
     per = _per(doc)
     each = f"per {unit} unchanged ({signed(per)}{how})" if _is_noise(doc, per) else f"per {unit} {signed(per)}{how}"
     out = [text, each]
@@ -105,32 +92,17 @@ def _unequal(doc: Comparison, why: str) -> list[str]:
         out.insert(0, f"{times(rate['judged'])} per {_iteration(rate)}: {change(rate['judged'])}{why}")
     else:
         out.reverse()
-    rows = {r["what"]: r for r in doc["timeline"]}
-    if (idle := rows.get("idle")) and (busy := rows.get("busy")) and idle["ratio"] is not None:
-        before, after = ((idle[x] or 0.0) / ((idle[x] or 0.0) + (busy[x] or 0.0) or 1.0) for x in ("before", "after"))
-        if before and abs(after / before - 1) > IDLE:
-            out.append(
-                f"idle time {time(idle['before'])} before ({percent(before)}), {time((idle['after'] or 0.0) * scale(doc))} after ({percent(after)})"
-                + ", scaled to as much work" * (scale(doc) != 1)
-            )
     return out
 
 
 def _less(doc: Comparison, row: Row) -> str:
     """`66.2 % less work in a window 0.60x as long (kernels: 2,308 before, 780 after)`."""
     work, window = doc["work"], doc["work"]["window"]
-    ratio, weighted = work["ratio"] or 1.0, work["weighted"] or 1.0
-    text = f"{share(ratio)} work"
+    text = f"{share(work['ratio'] or 1.0)} work"
     if doc["timeline"] and window:
         text += " in the same window" if steady(window - 1) else f" in a window {window:.2f}x as long"
-    text += f" ({_amounts(row)})"
-    if work["what"] in CALLS and abs(weighted - ratio) > WEIGHTED:
-        text += f", matched ones {share(weighted)} weighted by time"
+    text += f" ({amounts(row)})"
     return text
-
-
-def _amounts(row: Row) -> str:
-    return f"{row['what']}: {show(row['before'] or 0.0, row['unit'])} before, {show(row['after'] or 0.0, row['unit'])} after"
 
 
 def share(ratio: float) -> str:

@@ -16,11 +16,21 @@ from triage.ground.units import show
 from triage.products.compare import charts
 from triage.products.compare.causes import cause, over_devices, worse
 from triage.products.compare.compare_headline import adds, headline, kinds, noun, once, sentences, verdict, whole
-from triage.products.compare.compare_result import Change, Comparison, Judged, Paired, Row, row
+from triage.products.compare.compare_result import ALONE, Change, Comparison, Paired, Row, row
 from triage.products.compare.predictions import TOO_WIDE, UNSURE, UNTRIED
 from triage.products.compare.verdict import change, longer, regressed, signed, spread
-from triage.products.compare.waterfall import ends, labels, steps, titles, unequal_work
-from triage.products.noise import CHANCE, FASTER, SAME, SLOWER, UNKNOWN, UNREPEATED, unmeasured, verdict_word
+from triage.products.compare.waterfall import ends, labels, own_titles, steps, titles, unequal_work
+from triage.products.noise import (
+    CHANCE,
+    FASTER,
+    SAME,
+    SLOWER,
+    UNKNOWN,
+    UNREPEATED,
+    inconclusive,
+    unmeasured,
+    verdict_word,
+)
 from triage.rendering import declared, templates
 from triage.rendering.escape import clean, distinct, short
 from triage.rendering.html.packing import blob
@@ -30,7 +40,6 @@ from triage.rendering.labels import AS_DATA, HEADS
 from triage.rendering.phrases import added, number, time
 
 FORMATS = ("terminal", "markdown", "html", "json", "junit")
-KERNEL = "kernel "  # before the names of rows of a timeline
 DEFAULT_PAIRS = 20  # in text without --full: those that add most to the change; the page lists all
 SHOW_ALL_PAIRS_UP_TO = 5  # changed or not
 CARDS = 60  # pairs whose counters the page shows without --full: a card is a hundred elements
@@ -41,7 +50,7 @@ OUTCOMES = {
     "below": "missed",
     "within": "met",
     "above": "exceeded",
-    TOO_WIDE: "inside the range, too wide for a test",
+    TOO_WIDE: "within the predicted range, too wide to confirm it",
     UNSURE: "inconclusive: too few runs",
 }
 
@@ -90,11 +99,11 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "frame_remarks": [_filled(f"{whole(doc).capitalize()}, {r}.", form) for r in doc["frame"]["remarks"]],
         "warned": [_filled(f"WARNING: {w}.", form) for w in doc["warnings"]],
         "unlisted": [_filled(text, form) for text in (*_further(pairs[len(listed) :]), *_unlisted(doc))],
-        "unmatched": doc["unmatched"][:shown],
+        "unmatched": [{**u, "word": ALONE[u["side"]]} for u in doc["unmatched"][:shown]],
         "unmatched_more": len(doc["unmatched"][shown:]) if shown else 0,
         "nouns": voice(),
         "over": over_devices(doc),
-        "strip": _strip(doc["timeline"], done, 25 if form == "terminal" else 70, _band(doc)),
+        "strip": _strip(doc["timeline"], done),
         "headline": _filled(f"{upper_first(word)}: {headline(doc)}", form) if form == "terminal" else headline(doc),
         "sentences": sentences(doc),
         "verdict": word,
@@ -107,7 +116,7 @@ def _written(doc: Comparison, form: str, full: bool) -> str:
         "undecided": [_filled(text, form) for text in _undecided(doc)],
         "added": added,
         "steps": fall,
-        "fall_of": done and f"scaled to {plural(round(done['before'] or 0), done['what'].removesuffix('s'))}",
+        "fall_of": done and f"scaled to {round(done['before'] or 0):,} {done['what']}",
         "labels": labels(fall, 40 if form == "terminal" else 80),
     }
     if form == "html":
@@ -121,7 +130,7 @@ def _remainder(doc: Comparison) -> str:
     if doc["timeline"]:
         return "overlap"
     several = len(doc["before"]) > 1 or len(doc["after"]) > 1
-    return "difference of medians" if several and not doc["outside"] and not _unlisted(doc) else "outside"
+    return "medians do not add up" if several and not doc["outside"] and not _unlisted(doc) else "outside"
 
 
 def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, Any]], full: bool) -> dict[str, object]:
@@ -138,7 +147,6 @@ def _page(doc: Comparison, pairs: Sequence[Paired], listed: Sequence[dict[str, A
         "look": "unclear" if once(doc) else charts.look(verdict(doc)),
         "per": rate and f"per {rate['unit']}",
         "rate": rate and rate["judged"],
-        "equal_ns": ends(doc)[1] if unequal_work(doc) else None,
         "counts": [(verdict_word(v), n) for v, n in doc["totals"]["verdicts"].items()],
         "cards": cards,
         "explained": any(p["explained"] for p in listed),
@@ -154,7 +162,7 @@ def _packed(
     return {
         "item": voice().item.capitalize(), "most": most, "reach": reach, "margin": [_band(doc, p) for p in listed], "scale": scale,
         "heads": AS_DATA, "verdicts": verdicts, "words": list(map(verdict_word, verdicts)), "verdict": [verdicts.index(p["verdict"]) for p in listed],
-        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct([p["where"].removeprefix(" / ".join(p["path"])).removeprefix(" / ") for p in listed], 36), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
+        "name": [short(p["name"], MAX_NAME_CHARS) for p in listed], "label": distinct(own_titles(listed), 36), "path": [short(" / ".join(p["path"]), MAX_NAME_CHARS) for p in listed],
         "before": [p["before_ns"] for p in listed], "after": [p["after_ns"] for p in listed],
         "change": [p["change"] for p in listed], "changed": [p["changed"] for p in listed],
         "measured": [p["measured"] for p in listed], "low": [low for low, _ in intervals], "high": [high for _, high in intervals],
@@ -162,20 +170,16 @@ def _packed(
     }  # fmt: skip
 
 
-def _strip(rows: Sequence[Row], done: Row | None, room: int, band: float) -> list[dict[str, str]]:
-    """Rows of two timelines in words, after for as much work as before (done). room: characters of a kernel's name; band: its least change."""
-    rows = [r for r in rows if not done or r["what"] != done["what"]]
-    rows = [r for r in rows if not r["what"].startswith(KERNEL) or abs((r["ratio"] or 0.0) - 1) >= band]
-    kernels = [r["what"].removeprefix(KERNEL) for r in rows if r["what"].startswith(KERNEL)]
-    names = [r["what"] for r in rows[: len(rows) - len(kernels)]] + [f"{KERNEL}{n}" for n in distinct(kernels, room)]
-    return [_figure(r, name, done) for r, name in zip(rows, names, strict=True)]
+def _strip(rows: Sequence[Row], done: Row | None) -> list[dict[str, str]]:
+    """Rows of two timelines in words, after for as much work as before (done)."""
+    return [_figure(r, done) for r in rows if not done or r["what"] != done["what"]]
 
 
-def _figure(r: Row, what: str, done: Row | None) -> dict[str, str]:
+def _figure(r: Row, done: Row | None) -> dict[str, str]:
     if done and done["ratio"]:
         r = row(r["what"], r["unit"], r["before"] or 0.0, (r["after"] or 0.0) / done["ratio"])
     change = "new" if r["ratio"] is None else "gone" if not r["after"] else signed(r["ratio"] - 1)
-    return {"what": what, "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
+    return {"what": r["what"], "before": show(r["before"] or 0.0, r["unit"]), "after": show(r["after"] or 0.0, r["unit"]), "change": change}  # fmt: skip
 
 
 def _filled(text: str, form: str) -> str:
@@ -222,8 +226,8 @@ def _noise(doc: Comparison) -> str:
     runs += f"{plural(len(doc['before']), 'run')} before, {len(doc['after'])} after"
     if not doc["frame"]["measured"]:
         return (
-            f"{runs}: {unmeasured(doc['noise_floor'])} (three times --noise), in rows "
-            "that state more what digits or calls leave open. Add repeats: triage compare --before A... --after B..."
+            f"{runs}: {unmeasured(doc['noise_floor'])} (3 x --noise); "
+            "rows with few digits or calls state a wider limit. Add repeats: triage compare --before A... --after B..."
         )
     return (
         f"{runs}: verdicts from run-to-run spread, family-wise error {whole_percent(CHANCE)}; "
@@ -259,24 +263,18 @@ def failed(doc: Comparison) -> str:
 
 def open_questions(doc: Comparison) -> str:
     """One line on inconclusive workloads that look slower than allowed; "" for none."""
-    limit = doc["threshold"]
+    limit, frame = doc["threshold"], doc["frame"]
     if limit is None:
         return ""
-    asked: list[tuple[str, Judged]] = [(p["name"], p) for p in doc["pairs"]]
-    asked = [(n, j) for n, j in [*asked, (whole(doc), doc["frame"])] if j["verdict"] == UNKNOWN]
-    asked = [(n, j) for n, j in asked if longer(j) - 1 > limit]
-    if not asked:
-        return ""
-    name, worst = max(asked, key=lambda a: longer(a[1]))
-    # those that are not listed count as well
-    count = doc["totals"]["open"] + sum(j is doc["frame"] for _, j in asked)
-    return f"{plural(count, 'inconclusive workload')} slower than allowed so far; first {name}: {change(worst)}"
+    count = doc["totals"]["open"] + (frame["verdict"] == UNKNOWN and longer(frame) - 1 > limit)
+    doubt = inconclusive(doc["totals"]["needs"] or frame["needs"], " per side", count > 1)
+    return f"{plural(count, 'workload')} slower than allowed so far, {doubt}" if count else ""
 
 
 def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bool) -> dict[str, Any]:
     counters = [c for c in p["changes"] if full or not c["metric"].startswith("gpu.time")]
     moved = [c for c in counters if (c["moved"] or full) and c["metric"] != "gpu.time"]
-    shown = moved if full else _distinct(moved)[:DEFAULT_COUNTERS]
+    shown = moved if full else moved[:DEFAULT_COUNTERS]
     rest = len(counters) - len(shown) - any(c["metric"] == "gpu.time" for c in counters)
     words = (
         ("no longer found", p["fixed"]),  # its counters may be where they were, beside another limit
@@ -305,16 +303,6 @@ def _pair(p: Paired, name: str, rules: Mapping[str, Mapping[str, str]], full: bo
         "adds": added(adds(p)),
         "changed": "\u2013" if p["change"] is None else signed(p["change"]),
     }
-
-
-def _distinct(moved: Sequence[Change]) -> list[Change]:
-    """Counters without those whose shares are, in whole percent, the ones of a counter before: one fact, counted twice."""
-    first: dict[tuple[int, int], Change] = {}
-    for c in moved:
-        if c["unit"] == "%" and c["before"] is not None and c["after"] is not None:
-            first.setdefault((round(c["before"]), round(c["after"])), c)
-    kept = {id(c) for c in first.values()}
-    return [c for c in moved if c["unit"] != "%" or c["before"] is None or c["after"] is None or id(c) in kept]
 
 
 def _why(p: Paired, moved: Sequence[Change]) -> str:

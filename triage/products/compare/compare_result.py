@@ -7,6 +7,7 @@ from typing import NotRequired, TypedDict
 from triage.document.numbers import number
 
 SCHEMA = "triage-compare/1"
+ALONE = {"before": "gone", "after": "new"}  # side -> what a workload of it alone is
 
 
 class Judged(TypedDict):
@@ -71,8 +72,8 @@ class Name(TypedDict):
 
 
 class Paired(Judged):
-    """One workload on both sides. matched: why it was taken for one, "" where the names agree. shape: grid and block of its launches
-    on a timeline, after; "" elsewhere.
+    """One workload on both sides. matched: why it was taken for one, "" where the names agree. shape: grid and block of its launches,
+    after; "" where unknown.
 
     per_call: times are of one call, because the sides have different numbers of them; total_ns: of all calls;
     own_ns: of these without what lies below. gone: rule of `fixed` -> the comparison after that no longer holds. hidden: rules of
@@ -165,10 +166,11 @@ class Work(TypedDict):
 
 
 class Kind(TypedDict):
-    """A kind of change (real, method, hardware, work, noise) and what shows it."""
+    """A kind of change (real, method, hardware, work, noise) and what shows it. further: what the headline and the warnings leave out."""
 
     kind: str
     evidence: list[str]
+    further: list[str]
 
 
 class Input(TypedDict):

@@ -36,7 +36,7 @@ from triage.products.compare.compare_result import (
     Paired,
     Totals,
 )
-from triage.products.compare.explanations import Move, may_fall, moved, reading
+from triage.products.compare.explanations import Move, moved, reading
 from triage.products.compare.item import ABSENT, FIRED, UNTOLD, Item, Who
 from triage.products.compare.kinds import kinds
 from triage.products.compare.match import Pairs, match
@@ -211,7 +211,7 @@ def _pair(
     return {
         **_name(a.who),
         "kind": a.who.kind or b.who.kind or None,
-        "shape": a.who.shape if "x" in a.who.shape else "",
+        "shape": a.who.shape,
         **judged,
         "was": None if b.who.full == a.who.full else _name(b.who),
         "matched": how,
@@ -220,7 +220,7 @@ def _pair(
         "total_ns": [middle(b.times), middle(a.times)],
         "own_ns": [number(ns, 3) for ns in own],
         "repeats": [len(b.times), len(a.times)],
-        "reading": _sentence(judged, changes, b, a),
+        "reading": _sentence(judged, b, a),
         "chief": chief,
         "changes": changes,
         "fixed": fixed,
@@ -294,26 +294,20 @@ def _weight(c: Change) -> float:
     return gap / 100 if c["unit"] == "%" else min(0.5, gap / max(abs(before), abs(after), 1e-12))
 
 
-def _sentence(judged: Judged, changes: Sequence[Change], b: Item, a: Item) -> str:
+def _sentence(judged: Judged, b: Item, a: Item) -> str:
     if judged["speedup"] is None:
         return "No duration on both sides, no verdict."
     word = change(judged)
     if median(b.calls) != median(a.calls):
         whole = f"{time(median(b.times))} -> {time(median(a.times))}"
         word = f"per call {word}; {plural(round(median(b.calls)), 'call')} before, {median(a.calls):,.0f} after, total {whole}"
-    # excused only where it got faster
-    fell = (c for c in changes if c["moved"] and (c["after"] or 0.0) < (c["before"] or 0.0))
-    excused = [c for c in fell if may_fall(c["metric"])]
-    if judged["verdict"] == FASTER and excused:
-        names = " and ".join(f"lower {c['label']}" for c in excused[:2])
-        word += f"; {names} {'is' if len(excused) == 1 else 'are'} not a regression"
     return f"{word[0].upper()}{word[1:]}."
 
 
 def _unmatched(sides: tuple[Side, Side], alone: tuple[list[int], list[int]], full: bool) -> list[Alone]:
-    few = alone if full or sum(map(len, alone)) <= ALL else longest(sides, alone)
+    """Workloads without a partner; of very many the longest."""
     times = [(side.times.middle, side.own.middle) for side in sides]
-    return [
+    found: list[Alone] = [
         {
             "side": word,
             **_name(side.who[i]),
@@ -321,9 +315,12 @@ def _unmatched(sides: tuple[Side, Side], alone: tuple[list[int], list[int]], ful
             "duration_ns": number(float(ns[i]), 3),
             "own_ns": number(float(own[i]), 3),
         }
-        for word, side, (ns, own), some in zip(("before", "after"), sides, times, few, strict=True)
+        for word, side, (ns, own), some in zip(("before", "after"), sides, times, alone, strict=True)
         for i in some
     ]
+    if full or len(found) <= ALL:
+        return found
+    return sorted(found, key=lambda u: -(u["duration_ns"] or 0.0))[:LISTED]
 
 
 def _inputs(d: Diagnosis) -> list[Input]:
@@ -347,19 +344,6 @@ def chosen(verdicts: Verdicts, changed: Masks, threshold: float | None) -> list[
     gap = np.nan_to_num(np.abs(verdicts.after_ns - verdicts.before_ns))
     best = np.lexsort((-gap, np.select(kinds, range(len(kinds)), len(kinds))))
     return sorted(best[:LISTED].tolist())
-
-
-def longest(sides: tuple[Side, Side], alone: tuple[Sequence[int], Sequence[int]]) -> tuple[list[int], list[int]]:
-    """The longest of the workloads without a partner, on both sides, in their order."""
-    times = np.concatenate([np.nan_to_num(s.times.middle[list(some)]) for s, some in zip(sides, alone, strict=True)])
-    kept = np.zeros(len(times), dtype=bool)
-    kept[np.argsort(-times, kind="stable")[:LISTED]] = True
-    parts = np.split(kept, [len(alone[0])])
-    gone, new = (
-        [i for i, keep in zip(some, part.tolist(), strict=True) if keep]
-        for some, part in zip(alone, parts, strict=True)
-    )
-    return gone, new
 
 
 def totals(verdicts: Verdicts, unmatched: int, threshold: float | None) -> Totals:

@@ -66,11 +66,6 @@ def reading(move: Move, noise: float = 0.0) -> tuple[str, Sense]:
     return _by_schema(move)
 
 
-def may_fall(metric: str) -> bool:
-    """True if less of a metric is no regression where the time fell: fewer warps, or fewer hits behind a better cache."""
-    return metric in OCCUPANCY or metric.endswith(".hit_rate")
-
-
 def _time(m: Move) -> tuple[str, Sense]:
     return {FASTER: ("less time", "good"), SLOWER: ("more time", "bad")}.get(m.verdict, ("within noise", ""))
 

@@ -33,6 +33,7 @@ FACTORS = {
 COUNTED, ISSUED = "inst.executed", "sm.issue_per_active"
 BYTES, WARPS = "vram.bytes", "sm.active_warps"
 MIN_RATIO_CHANGE = 0.02  # a ratio nearer to 1 is the noise of two captures
+MAX_UNEXPLAINED = 0.1  # heuristic: part of a time that its factors may miss
 STALL = 0.05  # points by which a wait must move to be named
 MIN_GROUPED = 1_000  # counts from here on are written whole
 MIN_PART = 0.5  # heuristic: part of a change, as a logarithm, from which on bytes that moved with it are its reason
@@ -103,11 +104,12 @@ def _product(ratios: dict[str, float], whole: float, computed: str, b: Item, a: 
         for m, r in ratios.items()
         if m in (COUNTED, ISSUED) or abs(r - 1) > MIN_RATIO_CHANGE
     ]
-    rest = whole / math.prod(ratios.values())
-    if abs(rest - 1) > 5 * MIN_RATIO_CHANGE:
-        parts.append(f"unexplained {_times(rest)}")
-    text = f"time {_times(whole)} = {' · '.join(parts)}"
-    return text + (f" ({calls:.2f}x the calls)" if abs(calls - 1) > MIN_RATIO_CHANGE else "")
+    text = " · ".join(parts) + (f" ({calls:.2f}x the calls)" if abs(calls - 1) > MIN_RATIO_CHANGE else "")
+    product = math.prod(ratios.values())
+    if abs(whole / product - 1) <= MAX_UNEXPLAINED:
+        return f"time {_times(whole)} = {text}"
+    clock = "the clock" if "sm.frequency" in ratios else "the clock, which was not counted"
+    return f"time {_times(whole)}, by the counters {_times(product)} = {text}: check {clock}, and that times and counters are of one run"
 
 
 def _chief(ratios: dict[str, float], whole: float, b: Item, a: Item) -> tuple[str, str]:

@@ -14,15 +14,15 @@ from msgspec import Struct
 from triage import schema
 from triage.capture.arrays import Floats, Masks
 from triage.diagnosis.diagnosis_result import Diagnosis
-from triage.ground.phrasing import percent, plural
+from triage.ground.phrasing import first_of, percent, plural
 from triage.ground.units import show
 from triage.products.compare.comparability import UUID, devices, other_gpus
-from triage.products.compare.compare_result import Judged, Kind, Work
+from triage.products.compare.compare_result import ALONE, Judged, Kind, Work
 from triage.products.compare.item import SHAPE
 from triage.products.compare.match import Pairs
 from triage.products.compare.side import Side
 from triage.products.compare.verdict import UNEQUAL, Verdicts, signed
-from triage.products.compare.work import BYTES, OPERATIONS, counted, differs
+from triage.products.compare.work import BYTES, OPERATIONS, amounts, chief_rows, counted, differs
 from triage.products.noise import FASTER, SAME, SLOWER, student
 from triage.rendering.escape import short
 
@@ -37,11 +37,11 @@ UNEVEN = 1.5  # how much further than normal noise a method may move single work
 CACHED = 0.05  # points of an L2 hit rate; warm caches add more
 COUNTERS = 0.05  # part of the counters that one side lacks
 CHANCE = 0.01  # of calling noise real
-ALONE = 0.05  # part of a side's time in workloads that the other lacks
+MIN_ALONE = 0.05  # part of a side's time in workloads that the other lacks
+QUIET = "no workload beyond noise"
 NAMED = 3
 TRIFLE = 0.001  # heuristic: part of the time below which no workload is named
 CLOCKS = ("sm.frequency", "vram.frequency")
-WARMER = 5.0  # °C between the sides that are named beside another clock
 
 
 class Facts(Struct, frozen=True):
@@ -87,13 +87,13 @@ def kinds(
     clocked = bool(np.isfinite(_ratio(sides, pairs, CLOCKS[0])).any())
     method = [*_tools(d), *_counters(sides), *_caches(sides, pairs)]
     versions, other = _versions(d), devices(d)
-    hardware = [*(f"GPU: {differ}" for differ in other), *filter(None, [versions.pop(DRIVER, "")])]
+    gpus = [f"GPU: {differ}" for differ in other]
+    gpus += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
+    hardware = [*gpus, *filter(None, [versions.pop(DRIVER, "")])]
     versions.pop(UUID, "")
-    hardware += [f"GPU: {', '.join(b)} before, {', '.join(a)} after" for b, a in other_gpus(d)]
     for m in CLOCKS:
         hardware += _clock(m, sides, pairs, verdicts, frame)
         method += _locked(m, sides)
-    hardware += _temperature(sides, pairs) if hardware or not clocked else []
     shared = _shared(facts)
     if shared is not None and not (clocked or method or hardware or _counters_moved(sides, pairs)):
         many = f"{facts.changed.sum()} of {plural(len(log), 'workload')} changed alike"
@@ -102,17 +102,29 @@ def kinds(
     # another GPU changes every workload by another factor
     alike = bool(method) or (shared is not None and bool(hardware) and not clocked)
     real = [] if other else _real(facts, _views(facts, sides, pairs, done["unequal"]), alike)
-    rate = done["per_iteration"]
+    rate, whole = done["per_iteration"], []
     if rate and rate["judged"]["verdict"] in (FASTER, SLOWER) and not (method or other):
-        real.insert(0, f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}")
+        whole = [f"time per {rate['unit']} {signed(rate['judged']['change'] or 0.0)}"]
     method += versions.values()  # another version alone decides nothing
-    found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", real)]
+    found = [("method", method), ("hardware", hardware), ("work", _work(done, sides, alone)), ("real", [*whole, *real])]
     if not any(evidence for _, evidence in found):
         # many small changes that add up; less than that is one verdict in twenty by noise
         moved = frame["verdict"] in (FASTER, SLOWER) and abs(frame["change"] or 0.0) > CLOCK
-        per_frame = f"time per frame {signed(frame['change'] or 0.0)}"
-        found = [("real", [per_frame])] if moved else [("noise", [_noise(facts)])]
-    return [{"kind": kind, "evidence": evidence} for kind, evidence in found if evidence]
+        whole = [f"time per frame {signed(frame['change'] or 0.0)}"]
+        found = [("real", whole)] if moved else [("noise", [_noise(facts)])]
+    above = {
+        QUIET,
+        *gpus,
+        *whole,
+        *(map(amounts, chief_rows(done)) if done["unequal"] and frame["speedup"] is not None else ()),
+    }
+    if len(pairs) < 2 or not frame["measured"]:
+        above.update(real)  # the verdicts of single runs say it
+    return [
+        {"kind": kind, "evidence": evidence, "further": [e for e in evidence if e not in above]}
+        for kind, evidence in found
+        if evidence
+    ]
 
 
 def _tools(d: tuple[Diagnosis, Diagnosis]) -> list[str]:
@@ -133,8 +145,8 @@ def _counters(sides: tuple[Side, Side]) -> list[str]:
     gone, new = len(first - second), len(second - first)
     if gone + new <= COUNTERS * len(first | second):
         return []
-    named = sorted(schema.get(m).label for m in first ^ second if schema.known(m))[:NAMED]
-    return [f"counters: {gone} only before, {new} only after ({', '.join(named)})"]
+    named = sorted(f"“{schema.get(m).label}”" for m in first ^ second if schema.known(m))
+    return [f"counters: {gone} only before, {new} only after ({first_of(named, NAMED)})"]
 
 
 def _both(sides: tuple[Side, Side], pairs: Pairs, metric: str) -> tuple[Floats, Floats]:
@@ -175,14 +187,6 @@ def _clock(metric: str, sides: tuple[Side, Side], pairs: Pairs, verdicts: Verdic
     change = second / first - 1
     hides = frame["verdict"] == SAME and abs(change) > (frame["noise"] or 0.0)
     return [f"{text}; in cycles {signed(change)}{', beyond noise: the clock hides a change' if hides else ''}"]
-
-
-def _temperature(sides: tuple[Side, Side], pairs: Pairs) -> list[str]:
-    """A hotter GPU lowers its clock: it explains one, and is a suspect where no clock is known."""
-    before, after = (x[np.isfinite(x)] for x in _both(sides, pairs, "gpu.temperature"))
-    if not (len(before) and len(after)) or abs(float(np.median(after) - np.median(before))) < WARMER:
-        return []
-    return [_medians("gpu.temperature", before, after)]
 
 
 def _medians(metric: str, before: Floats, after: Floats) -> str:
@@ -252,13 +256,12 @@ def _work(done: Work, sides: tuple[Side, Side], alone: tuple[list[int], list[int
     differ = [r for r in done["rows"] if differs(r, done["rows"]) and not (counted_work and r["what"] == "threads")]
     if all(r["what"] == BYTES for r in differ):
         differ = []
-    amounts = ((r["what"], show(r["before"] or 0.0, r["unit"]), show(r["after"] or 0.0, r["unit"])) for r in differ)
-    out = [f"{what}: {before} before, {after} after" for what, before, after in amounts]
+    out = [amounts(r) for r in differ]
     for word, side, some in zip(("before", "after"), sides, alone, strict=True):
         whole, part = np.nansum(side.times.middle), np.nansum(side.times.middle[some])
-        if some and whole and part > ALONE * whole:
-            share = percent(float(part / whole))
-            out.append(f"{share} of the time {word} in {plural(len(some), 'workload')} of one side")
+        if some and whole and part > MIN_ALONE * whole:
+            names = [side.who[i].name for i in sorted(some, key=lambda i: -np.nan_to_num(side.times.middle[i]))]
+            out.append(f"{percent(float(part / whole))} of the time {word} is {ALONE[word]}: {first_of(names, NAMED)}")
     return out
 
 
@@ -336,10 +339,7 @@ def _beyond(verdicts: Verdicts, log: Floats) -> float:
 
 def _noise(facts: Facts) -> str:
     """Why nothing is called a change: all below what can be seen, or no larger than the pairs scatter among themselves."""
-    seen = facts.visible[np.isfinite(facts.log)]
-    if not len(seen):
-        return "no durations"
     if several := int(facts.changed.sum()):
         scatter = percent(float(np.expm1(facts.beyond)))
         return f"{plural(several, 'workload')} faster or slower, none beyond what scatter alone explains ({scatter})"
-    return f"no workload beyond noise (median of the thresholds: {percent(float(np.median(seen)))})"
+    return QUIET

@@ -1,18 +1,19 @@
-"""Two timelines side by side: busy time, idle time by reason, launches, copies, kernels; medians of repeats."""
+"""Two timelines side by side: busy time, idle time by reason, launches, copies; medians of repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from triage.capture.timeline.targets import targets
 from triage.capture.trace_nouns import GAPS, Timeline
 from triage.diagnosis.diagnosis_result import Diagnosis
 from triage.ground.gap_reasons import GAP_WORDS
 from triage.products.compare.compare_result import Row, row
 
-KERNELS = 10  # whose totals are listed
 MAX_DEVICES = 8  # whose times are listed
+IDLE = {
+    f"idle: {words.name}": words.name for words in GAP_WORDS.values()
+}  # row of a timeline -> the reason of its idle time
 BETWEEN = "idle between its work"  # time before the first and after the last is in no sum
 
 
@@ -26,7 +27,7 @@ def timeline(before: Diagnosis, after: Diagnosis) -> list[Row]:
         a, b = (median(of(t) for t in side) for side in sides)
         if a or b:
             out.append(row(what, unit, a, b))
-    return out + _devices(sides) + _kernels(before, after)
+    return out + _devices(sides)
 
 
 def _devices(sides: list[list[Timeline]]) -> list[Row]:
@@ -69,17 +70,3 @@ def _measures() -> Iterator[tuple[str, str, Callable[[Timeline], float]]]:
 
 def _blamed(cause: str) -> Callable[[Timeline], float]:
     return lambda t: sum(d.gap(cause).blamed_ns for d in t.devices)
-
-
-def _kernels(before: Diagnosis, after: Diagnosis) -> list[Row]:
-    """Total time of the kernels that take most on either side."""
-    sides: list[dict[str, list[float]]] = []
-    for d in (before, after):
-        found: dict[str, list[float]] = {}
-        for part in d.parts:
-            for t in targets(part.capture.table.trace, None) if part.capture.table.trace else ():
-                found.setdefault(t.name, []).append(float(t.ns))
-        sides.append(found)
-    a, b = ({name: median(times) for name, times in found.items()} for found in sides)
-    named = sorted({*a, *b}, key=lambda n: (-max(a.get(n, 0.0), b.get(n, 0.0)), n))[:KERNELS]
-    return [row(f"kernel {n}", "ns", a.get(n, 0.0), b.get(n, 0.0)) for n in named]

@@ -66,7 +66,7 @@ class Verdicts:
             before, after, tests=limits.tests, floor=limits.floor, margin=limits.margin, within=within
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            unseen = np.abs(np.log(self.after_ns / self.before_ns)) <= np.log1p(tick)
+            unseen = np.abs(self.after_ns / self.before_ns - 1) <= tick
         self.found.verdict[unseen], self.found.needs[unseen] = VERDICTS.index(SAME), 0
         np.maximum(self.found.visible, tick, out=self.found.visible, where=unseen)
 
@@ -132,13 +132,12 @@ def change(judged: Judged) -> str:
     """`time −15.8 % (−17.4 to −14.1 %)`, `time +621.4 % (7.2x)`: relative to the time before."""
     if judged["verdict"] == SAME:
         return f"within noise of {(judged['noise'] or 0) * 100:.1f} %"
-    times = longer(judged)
-    change = signed(times - 1)
-    text = f"{change} the time" if change.endswith("x") else f"time {change}"
+    share = longer(judged) - 1
+    text = f"{signed(share)} the time" if _is_multiple(share) else f"time {signed(share)}"
     low, high = (end or 0.0 for end in judged["interval"] or (0.0, 0.0))
     if judged["verdict"] == UNKNOWN:
         return f"{text} so far ({spread(low, high)}): {inconclusive(judged['needs'], ' per side')}"
-    more = [f"{times:,.1f}x"] if 2 <= times < 10 else []
+    more = [f"{1 + share:,.1f}x"] if share >= 1 and not _is_multiple(share) else []
     if judged["measured"]:
         more.append(spread(low, high))
     return f"{text} ({'; '.join(more)})" if more else text
@@ -146,12 +145,17 @@ def change(judged: Judged) -> str:
 
 def signed(share: float) -> str:
     """A relative change: `−15.8 %`, `+6.0 %`; from ten times on `12.4x`."""
-    return f"{1 + share:,.{0 if share >= 99 else 1}f}x" if share * 100 >= 999.5 else f"{_points(share)} %"
+    return f"{1 + share:,.{0 if share >= 99 else 1}f}x" if _is_multiple(share) else f"{_points(share)} %"
+
+
+def _is_multiple(share: float) -> bool:
+    """True of a change that is written as `12.4x`, not in percent."""
+    return share * 100 >= 999.5
 
 
 def spread(low: float, high: float) -> str:
     """From one change to another: `−17.4 to −14.1 %`."""
-    if high * 100 >= 999.5:
+    if _is_multiple(high):
         return f"{signed(low)} to {'over 1,000x' if high >= 999 else signed(high)}"
     return f"{_points(low)} to {_points(high)} %"
 

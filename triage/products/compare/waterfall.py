@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
-from triage.products.compare.compare_result import Comparison, Paired, Row
+from triage.ground.phrasing import first_of
+from triage.products.compare.compare_result import ALONE, Comparison, Paired, Row
+from triage.products.compare.timeline_changes import IDLE
 from triage.products.noise import SAME, UNKNOWN
 from triage.rendering.escape import distinct
 
-IDLE = "idle: "  # before the reasons of idle time, in the names of rows of a timeline
+NAMED = 2  # workloads of one side that a step names
 STEPS = 10  # workloads that are steps of their own
 
 
@@ -23,13 +25,15 @@ class Step(TypedDict):
 
 
 def titles(pairs: Sequence[Paired]) -> list[str]:
-    """Names with the ranges around them; of one kernel in several launch shapes, the grid as well."""
-    names = [" / ".join([*p["path"], p["name"]]) for p in pairs]
-    often = Counter(names)
-    return [
-        f"{name} ({p['shape'].partition(', ')[0]})" if p["shape"] and often[name] > 1 else name
-        for name, p in zip(names, pairs, strict=True)
-    ]
+    """Names with the ranges around them."""
+    return [" / ".join([*p["path"], name]) for p, name in zip(pairs, own_titles(pairs), strict=True)]
+
+
+def own_titles(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names; of one kernel in several launch shapes, the shape as well."""
+    often = Counter((*p["path"], p["name"]) for p in pairs)
+    several = [bool(p["shape"]) and often[(*p["path"], p["name"])] > 1 for p in pairs]
+    return [f"{p['name']} ({p['shape']})" if some else p["name"] for p, some in zip(pairs, several, strict=True)]
 
 
 def unequal_work(doc: Comparison) -> Row | None:
@@ -74,19 +78,18 @@ def steps(doc: Comparison, rest: str) -> list[Step]:
         for name, p in zip(titles(doc["pairs"]), doc["pairs"], strict=True)
     ]
     quiet = [ns for _, ns, still in every if still]
-    if len(quiet) == len(every) and doc["frame"]["verdict"] in (SAME, UNKNOWN) and not doc["unmatched"]:
+    if len(quiet) == len(every) and doc["frame"]["verdict"] in (SAME, UNKNOWN):
         return []
     named = sorted(((name, ns) for name, ns, still in every if not still), key=lambda n: -abs(n[1]))
-    alone = {
-        side: sum(u["own_ns"] or 0.0 for u in doc["unmatched"] if u["side"] == side) * sign
-        for side, sign in (("before", -1), ("after", by))
-    }
     parts = named[:STEPS]
     if more := named[STEPS:]:
         parts.append((f"{len(more)} more", sum(ns for _, ns in more)))
     parts += [(f"{len(quiet)} unchanged or inconclusive", sum(quiet))] if quiet else []
-    parts += [(f"only {side}", ns) for side, ns in alone.items()]
-    idle = [(what, ns) for what, ns in figures_added(doc).items() if what.startswith(IDLE)]
+    for side, sign in (("before", -1), ("after", by)):
+        some = [u for u in doc["unmatched"] if u["side"] == side]
+        names = first_of([u["name"] for u in some], NAMED) if some else ""
+        parts.append((f"{ALONE[side]}: {names}", sign * sum(u["own_ns"] or 0.0 for u in some)))
+    idle = [(what, ns) for what, ns in figures_added(doc).items() if what in IDLE]
     parts += sorted(idle, key=lambda p: -abs(p[1]))
     parts.append((rest, after - before - sum(ns for _, ns in parts)))
     out: list[Step] = []

@@ -17,6 +17,7 @@ from triage.derive.vendor import of_kernels
 from triage.diagnosis.diagnosis_result import Diagnosis, Part
 from triage.document.numbers import number
 from triage.ground.columns import is_column
+from triage.ground.units import show
 from triage.products.compare.compare_result import Rate, Row, Work, row
 from triage.products.compare.item import SHAPE
 from triage.products.compare.match import Pairs
@@ -39,6 +40,16 @@ BORNE_OUT_BY = {
     "FLOPs": (BYTES, "threads"),
     "FLOPs (FP64)": (BYTES, "threads"),
     "threads": (BYTES, "FLOPs", "FLOPs (FP64)"),
+}
+ONE = {
+    "kernels": "kernel",
+    "launches": "launch",
+    "calls": "call",
+    "draws": "draw",
+    "threads": "thread",
+    "FLOPs of operators": "FLOP",
+    "FLOPs": "FLOP",
+    "FLOPs (FP64)": "FP64 FLOP",
 }
 MIN_AGREEMENT = 0.75  # of the logarithm of a ratio, by another that bears it out
 
@@ -87,6 +98,21 @@ def work(
         "per_launch": _per_launch(sides, pairs, verdicts) if unequal and launches else None,
         "per_unit": number(window / ratio - 1) if unequal and not launches and window and ratio else None,
     }
+
+
+def amounts(of: Row) -> str:
+    """`kernels: 4,010 before, 3,587 after`."""
+    return f"{of['what']}: {show(of['before'] or 0.0, of['unit'])} before, {show(of['after'] or 0.0, of['unit'])} after"
+
+
+def chief_rows(done: Work) -> list[Row]:
+    """The amounts of unequal work that the headline names: what stands for all, and the number of marked steps."""
+    rate, marked = done["per_iteration"], ""
+    if rate and not rate["kernels"]:  # of as many marked steps, other counts are another way to the same work
+        marked = f"{rate['unit']}s"
+    return [
+        r for w in (done["what"], marked) for r in done["rows"] if r["what"] == w and (w != marked or r["ratio"] != 1)
+    ]
 
 
 def _changed_most(d: tuple[Diagnosis, Diagnosis], loops: list[list[Iterations]]) -> list[list[Iterations]]:

@@ -31,7 +31,7 @@ from triage.products.history.changepoints import (
     limit,
     with_frame,
 )
-from triage.products.history.gate_lines import doubt, is_own, line
+from triage.products.history.gate_lines import DIGITS, doubt, is_own, line
 from triage.products.history.history_chart import build
 from triage.products.history.history_result import SCHEMA, Gate, Moved, Named, Over, Unsure
 from triage.products.history.record import names_whole, shown
@@ -99,9 +99,9 @@ def judge(
         m["failing"] = m["change"] > threshold
     seen = detectable(level, steps, max(floor, threshold), first)
     parts = parts_of(trend, steps, span) if span else []
-    for m in (*slower, *faster) if parts else ():
-        if m["marker"] == [FRAME]:
-            by = next(b for b in trend.builds if b.key.revision == parts[0]["by"])
+    for m in (*slower, *faster):
+        if m["marker"] == [FRAME] and (mine := [p["by"] for p in parts if p["adds_ns"] * m["change"] > 0]):
+            by = next(b for b in trend.builds if b.key.revision == mine[0])
             m["by"], m["between"] = named(by), [by.key.revision]
     key = trend.builds[-1].key
     doc: Gate = {
@@ -327,11 +327,11 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, n
         out.append(f"{unmeasured(FLOOR)}; {fails}; add three runs per build")
     elif not level.spread[there].any():
         out.append(f"judged by the runs: the spread between builds is measured from {KNOWN + 2} builds on")
-    alone = [trend.markers[m] for m in np.flatnonzero(there & ~np.isfinite(seen)).tolist()]
-    if last and (alone := [m for m in alone if m not in named]):
-        out.append(f"not compared, not in the baseline: {first_of(list(map(shown, alone)), MAX_NAMED_MARKERS)}")
-    if last and (gone := [trend.markers[m] for m in np.flatnonzero(before & ~there).tolist()]):
-        out.append(f"gone since the build before: {first_of(list(map(shown, gone)), MAX_NAMED_MARKERS)}")
+    alone = np.flatnonzero(there & ~np.isfinite(seen)).tolist()
+    if last and (alone := [m for m in alone if trend.markers[m] not in named]):
+        out.append(f"new: {_with_times(trend, alone, last)}")
+    if last and (gone := np.flatnonzero(before & ~there).tolist()):
+        out.append(f"gone: {_with_times(trend, gone, last - 1)}")
     for revision in dict.fromkeys(m["by"]["revision"] for m in slower):
         mine = [m for m in slower if m["by"]["revision"] == revision]
         middle = float(np.median([m["change"] for m in mine]))
@@ -340,6 +340,13 @@ def _notes(trend: Trend, level: Levels, slower: Sequence[Moved], seen: Floats, n
             slowed = f"{len(mine)} of {len(trend.markers)} markers slowed alike in {revision[:12]}"
             out.append(f"{slowed}: suspect clocks, driver or machine first")
     return out
+
+
+def _with_times(trend: Trend, markers: Sequence[int], at: int) -> str:
+    """`Frame / Fog, 2 ms`: markers of one build, the longest first."""
+    ns = {m: trend.middle(m, at, at + 1) for m in markers}
+    names = [f"{shown(trend.markers[m])}, {time(ns[m], DIGITS)}" for m in sorted(ns, key=lambda m: -ns[m])]
+    return first_of(names, MAX_NAMED_MARKERS)
 
 
 def _failed(doc: Gate) -> list[str]:

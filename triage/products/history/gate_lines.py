@@ -8,7 +8,7 @@ from triage.capture.capture import SEP
 from triage.ground.phrasing import lower_first
 from triage.products.history.history_result import Gate, Moved, Part, Unsure
 from triage.products.history.record import shown
-from triage.products.history.trend import FRAME
+from triage.products.history.trend import FRAME, MIN_PART
 from triage.products.noise import inconclusive
 from triage.rendering.escape import short
 from triage.rendering.phrases import MINUS, added, time
@@ -18,7 +18,7 @@ DIGITS = 4  # of times: three cannot tell builds apart that differ by one in a h
 
 def is_own(m: Moved, doc: Gate) -> bool:
     """True where the judged build brought a change, or may have."""
-    parts = doc["parts"] if m["marker"] == [FRAME] else []
+    parts = [p for p in doc["parts"] if p["adds_ns"] * m["change"] > 0] if m["marker"] == [FRAME] else []
     return doc["build"]["revision"] in (m["by"]["revision"], *m["between"], *(p["by"] for p in parts))
 
 
@@ -53,14 +53,16 @@ def now(m: Moved) -> float:
 
 
 def line(m: Moved, doc: Gate) -> str:
-    """`3f2a91c: Frame / Lighting 6.1 % slower (5.2 to 7.0 %), 3.1 % slower now. New top cause: register spilling`."""
+    """`Frame / Lighting 6.1 % slower since 3f2a91c (5.2 to 7.0 %), 3.1 ms -> 3.29 ms. New top cause: register spilling`."""
     if m["marker"] == [FRAME]:
         return frame(m, doc)
     others = [r[:12] for r in m["between"] if r != m["by"]["revision"]]
     others_named = f" (or {', '.join(others[:3])})" if others else ""
     why = f". New top cause: {lower_first(m['title'])}" if m["title"] and m["was"] != m["cause"] else ""
     became = f", {slower_by(now(m))} now" if m["now_ns"] != m["after_ns"] else ""
-    return f"{m['by']['revision'][:12]}{others_named}: {shown(SEP.join(m['marker']))} {slower_by(m['change'])} ({_span(m)}){became}{why}"
+    levels = f"{time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}"
+    since = f"since {m['by']['revision'][:12]}{others_named}"
+    return f"{shown(SEP.join(m['marker']))} {slower_by(m['change'])} {since} ({_span(m)}), {levels}{became}{why}"
 
 
 def _span(m: Moved) -> str:
@@ -76,5 +78,8 @@ def part(p: Part) -> str:
 def frame(m: Moved, doc: Gate) -> str:
     """`the whole frame 14.41 ms, 6.7 % slower than b2 (5.7 to 7.6 %): Lens flare +501 µs, new (b6)`: of all its steps, how it is now."""
     by = [f"{part(p)}{', ' * bool(p['came'])}{p['came']} ({p['by'][:12]})" for p in doc["parts"]]
+    whole = (m["after_ns"] or 0.0) - (m["before_ns"] or 0.0)
+    rest = whole - sum(p["adds_ns"] for p in doc["parts"])
+    by += [f"all others {added(rest)}"] if by and abs(rest) > MIN_PART * abs(whole) else []
     named = f": {', '.join(by)}" if by else ""
     return f"{FRAME} {time(m['after_ns'], DIGITS)}, {slower_by(m['change'])} {'of' if m['change'] >= 1 else 'than'} {doc['since'][:12]} ({_span(m)}){named}"

@@ -11,9 +11,9 @@ import numpy as np
 from triage.capture.capture import SEP
 from triage.files import plain_json
 from triage.ground.errors import ReportError
-from triage.ground.phrasing import either, first_of, percent, plural
+from triage.ground.phrasing import either, first_of, percent, plural, upper_first
 from triage.products.history import openmetrics
-from triage.products.history.changepoints import ALARMS, KNOWN, SURE
+from triage.products.history.changepoints import ALARMS, SURE
 from triage.products.history.gate import undone
 from triage.products.history.gate_lines import DIGITS, doubt, frame, is_own, line, now, part, signed, times
 from triage.products.history.history_chart import build, chart, date
@@ -31,6 +31,7 @@ TREND = ("terminal", "html", "json", "openmetrics")
 DEFAULT_CHANGES = 20  # changes listed
 WIDE = 60  # characters of a spark line
 NAMED = 2  # markers that a sentence names
+HELD = "Changes listed exceed the noise; a smaller step beside one is part of it."
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -86,16 +87,16 @@ def verdict(doc: Gate) -> str:
     own, past = ([m for m in moved if is_own(m, doc) == mine and m["marker"] != [FRAME]] for mine in (True, False))
     partly = [m["marker"] for m in past if m["verdict"] == "slower"]  # of a fix of a part its line says what is left
     against, parts = doc["against"], []
+    if not any(is_own(m, doc) for m in moved):
+        parts.append("no new change" if moved else f"no change against {against}")
     for word in ("slower", "faster"):
         some = [m for m in own if m["verdict"] == word and (word == "slower" or m["marker"] not in partly)]
         parts += [f"{word} than {against}: {_named(some)}"] if some else []
         parts += _since([m for m in past if m["verdict"] == word], "still slower" if word == "slower" else word)
     parts += [frame(m, doc) for m in moved if m["marker"] == [FRAME]]
-    if not any(is_own(m, doc) for m in moved):
-        parts.append("no new change" if parts else f"no change against {against}")
     parts += [f"{len(doc['over_budget'])} over budget"] if doc["over_budget"] else []
     parts += [f"{len(doc['cannot_tell'])} inconclusive"] if doc["cannot_tell"] else []
-    return "; ".join(parts) + "."
+    return ". ".join([parts[0], *map(upper_first, parts[1:])]) + "."
 
 
 def _named(moved: Sequence[Moved]) -> str:
@@ -117,12 +118,12 @@ def _held(doc: Gate) -> str:
         return counts
     largest, typical = (times(1 + x) if x >= 1 else percent(x) for x in (doc["visible"], doc["typical"]))
     noisiest = short(shown(SEP.join(doc["noisiest"])), 60)
-    slow = f"{typical} in a typical marker" + (f" or {largest} in {noisiest}" if typical != largest else "")
+    slow = f"{typical} in a typical marker" + (
+        f" ({largest} in {noisiest}, the noisiest)" if typical != largest else ""
+    )
     return (
-        f"{counts} Reliably detected: slow-downs from {slow}; missed in 1 build of {round(1 / SURE):,}. "
-        f"False alarms: {round(ALARMS * 100)} build in 100."
-        + " Noise is measured within builds, and between builds of one level."
-        * (doc["builds"] > KNOWN + 1)
+        f"{counts} A slow-down of {slow} is missed in 1 build of {round(1 / SURE):,}; "
+        f"false alarms: {round(ALARMS * 100)} build in 100."
     )
 
 
@@ -144,7 +145,7 @@ def _row(m: Moved) -> dict[str, Any]:
 def _lines(doc: Gate, moved: Sequence[Moved], words: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
     for m in (m for m in moved if m["marker"] != [FRAME]):  # of the frame the verdict tells all
-        out += _wrapped(f"level {time(m['before_ns'], DIGITS)} -> {time(m['after_ns'], DIGITS)}: {line(m, doc)}", "  ")
+        out += _wrapped(line(m, doc), "  ")
     if words["more"]:
         out.append(f"  {plural(words['more'], 'more changed marker')}: --full")
     for o in doc["over_budget"]:
@@ -195,11 +196,11 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     head = names.get(doc["of"]) or (doc["what"] if doc["of"] == "marker" else f"{doc['what']} ({doc['of']})")
     message = f"{head}: no durations."
     heights = [*(m["before_ns"] for m in doc["moved"][:1]), *(m["after_ns"] for m in doc["moved"])]
-    # of the frame, what one marker added another may have saved
-    back = set() if doc["of"] == "frame" else undone(np.log([ns or 1.0 for ns in heights]))
+    # of several markers, what one added another may have saved
+    back = set() if doc["of"] not in ("marker", "cause") else undone(np.log([ns or 1.0 for ns in heights]))
     rows = [_row(m) for m in doc["moved"]]
     for i in back:
-        rows[i]["change"] += ", taken back"
+        rows[i]["change"] += " (cancelled out)"
     if points:
         first, last = points[0], points[-1]
         message = f"{head}: {time(last['ns'], DIGITS)}{saving} at {build(last['build'])}"
@@ -207,9 +208,13 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             net = signed(last["ns"] / first["ns"] - 1)
             message += f", {net} since {build(first['build'])}{', where it is new' * doc['new']}"
         message += f" (range {_span([p['ns'] for p in points])}, {plural(len(points), 'build')})."
-        moved = next((rows[i] for i in reversed(range(len(rows))) if i not in back), {})
-        message += f" Latest lasting change: {moved['change']} at {moved['since']}." if moved else ""
-        message += " No lasting change beyond noise." if not moved and len(points) > 1 else ""
+        kept = [i for i in range(len(rows)) if i not in back]
+        if kept:
+            is_last = doc["moved"][kept[-1]]["by"] == last["build"]
+            latest = rows[kept[-1]]
+            message += f" Latest change: {latest['change']} at {latest['since']}{' (one build so far)' * is_last}."
+        elif len(points) > 1:
+            message += " No lasting change beyond noise."
     largest = [", ".join(map(part, parts)) for parts in doc["parts"]] or [""] * len(doc["moved"])
     if form == "html":
         return templates.render(
@@ -221,7 +226,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
             chart=chart(doc["points"], doc["moved"]),
             rows=[{**row, "largest": text} for row, text in zip(rows, largest, strict=True)],
             points=[{**p, "date": date(p["build"]["at"]), "name": build(p["build"])} for p in reversed(points)],
-            held="Changes listed exceed the noise of the runs.",
+            held=HELD,
         )
     lines = _wrapped(message)
     if points:
@@ -235,6 +240,7 @@ def trend(doc: Line, form: str, full: bool = False) -> str:
     for row, text in steps if full else steps[-DEFAULT_CHANGES:]:
         level = f"{row['date']}  level {time(row['before_ns'], DIGITS)} -> {time(row['after_ns'], DIGITS)}"
         lines += _wrapped(f"{level}: {_step(row, text)}", "  ")
+    lines += ["", HELD] if doc["moved"] else []
     return "\n".join(lines) + "\n"
 
 

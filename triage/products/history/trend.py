@@ -67,19 +67,18 @@ def _middles(times: Floats, nearest: Floats) -> Floats:
 
 
 def parts_of(trend: Trend, steps: Sequence[Shift], span: tuple[int, int, int]) -> list[Added]:
-    """The markers that changed the frame most since builds start..until-1, each with the build that brought it."""
+    """The markers that changed the frame most since builds start..until-1, either way, each with the build that brought it."""
     start, until, at = span
     last = len(trend.builds) - 1
     adds = trend.adds((start, until), (at, last + 1), last)
     sign = np.sign(adds[-1])
     out: list[Added] = []
-    for m in np.argsort(-sign * adds[:-1], kind="stable").tolist():
-        if len(out) == MAX_PARTS or sign * adds[m] <= max(MIN_PART * sign * adds[-1], 0.0):
-            break
+    most = np.argsort(-np.abs(adds[:-1]), kind="stable")[:MAX_PARTS].tolist()
+    for m in sorted((m for m in most if abs(adds[m]) > MIN_PART * abs(adds[-1])), key=lambda m: -sign * adds[m]):
         ran = [b for b in range(start, last + 1) if trend.middle(m, b, b + 1) > 0]
         was, now_ = until - 1 in ran, last in ran
         if was and now_:
-            own = [s for s in steps if s.marker == m and s.at > start and (s.change > 0) == (sign > 0)]
+            own = [s for s in steps if s.marker == m and s.at > start and (s.change > 0) == (adds[m] > 0)]
             by = max(own, key=lambda s: abs(s.change)).at if own else None
         else:
             by = ran[-1] + 1 if was else next(b for b in ran if b >= until)
