@@ -290,3 +290,13 @@ def _bandwidth(table: Table, rows: _Rows) -> None:
         table.raw[p] = Column(values, p, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
         total = total + values
     table.columns["vram.bandwidth"] = Column(total, "", formula=" + ".join(_DRAM), inputs=_DRAM)
+    moved = ("vram.bytes_read", "vram.bytes_written")
+    if "gpu.time" in table.columns or not all(m in table.columns for m in moved):
+        return
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(
+            total > 0, (table.columns[moved[0]].values + table.columns[moved[1]].values) / total * 1e9, np.nan
+        )
+    formula = f"({' + '.join(moved)}) / vram.bandwidth"
+    table.columns["gpu.time"] = Column(values, "", unit="ns", formula=formula, inputs=(*moved, "vram.bandwidth"))
+    table.notes.append("the export has no duration; GPU time is DRAM's bytes over their rate")

@@ -31,9 +31,10 @@ dispatches; the workload folder itself (see rocprof-compute) holds every dispatc
 """
 _BAR = "│"
 _STARTS = "Analysis mode = cli"
-_HEAD = re.compile(r"\s*(\d+\.\d+)\.?\s+(\S.*?)\s*$")
+_HEAD = re.compile(r"\s*(\d+(?:\.\d+)?)\.?\s+(\S.*?)\s*$")
 _EDGE = re.compile(r"\s*[╒├╞╘┌└]")
-_KERNELS, _LAUNCH = "0.1", "7.1"
+_KERNELS, _SYSTEM, _LAUNCH = ("0.1", "0"), "1", "7.1"  # Omniperf 1 has no 0.1
+_MIX, _ACCESSES = ("10.1", "vmem"), ("16.3", "cache accesses")
 _SHAPE = {
     "workgroup size": "launch.block_size",
     "total wavefronts": "waves.launched",
@@ -73,14 +74,17 @@ def read(source: Source, options: Options) -> Table:
     """The analysed kernel as one workload; raises NotTriageable where no panel says anything."""
     source.delimiter = _BAR  # so that origins quote the drawn cell
     drawn = list(_panels(source.lines()))
-    kernels = next((p for p in drawn if p.number == _KERNELS and p.rows), None)
+    kernels = next((p for p in drawn if p.number in _KERNELS and p.rows), None)
     name = kernels.rows[0][1][1] if kernels and len(kernels.rows) == 1 else rocprof_compute_panel.EVERY
     first = min((number for p in drawn for number, _ in p.rows), default=1)
     table = Table(NAME, [source], rocm.names(np.array([name], dtype=object)), {}, lines=np.array([first]))
     table.kinds = np.array(["compute"], dtype=object)
     for panel in drawn:
-        if panel.number == _KERNELS:
+        if panel.number in _KERNELS:
             _times(source, panel, table)
+        elif panel.number == _SYSTEM:
+            about = {cells[0].lower(): cells[-1] for _, cells in panel.rows}
+            table.device = about.get("gpu_model") or about.get("gpu_arch", "")
         elif panel.number == _LAUNCH:
             _launch(source, panel, table)
         else:
@@ -91,6 +95,7 @@ def read(source: Source, options: Options) -> Table:
                 table.columns |= {k: v for k, v in part.columns.items() if k not in table.columns}
                 table.raw |= part.raw
                 table.quality += part.quality
+    _lines(source, drawn, table)
     if not table.columns:
         hint = "print all panels: rocprof-compute analyze -p FOLDER -k 0, or name the workload folder"
         raise NotTriageable(f"{source.path}: {len(drawn)} panels, of which none states a utilisation or a time", hint)
@@ -140,6 +145,26 @@ def _times(source: Source, panel: _Panel, table: Table) -> None:
     values = [cell_number(source, line, shares, cells) for line, cells in panel.rows] if shares >= 0 else []
     if values and None not in values:
         kernel_sums.say_missing(table, np.array(values, dtype=float))
+
+
+def _lines(source: Source, drawn: list[_Panel], table: Table) -> None:
+    """Cache lines per vector memory instruction, from two panels with counts over the same thing, a wave or a kernel."""
+    found = []
+    for number, name in (_ACCESSES, _MIX):
+        for panel in drawn:
+            if panel.number != number or not {"Metric", "Avg", "Unit"} <= set(panel.headers):
+                continue
+            metric, average, unit = (panel.headers.index(h) for h in ("Metric", "Avg", "Unit"))
+            for line, row in panel.rows:
+                if row[metric].lower() == name and (value := cell_number(source, line, average, row)):
+                    found.append((row[metric], line, average, value, re.sub(r"^\W*\w+", "", row[unit])))
+    if len(found) != 2 or found[0][-1] != found[1][-1] or "vmem.lines_per_inst" in table.columns:
+        return
+    for label, line, average, value, _ in found:
+        table.raw[label] = Column.of_cell(value, label, average + 2, line)
+    inputs = (found[0][0], found[1][0])
+    values = np.array([found[0][3] / found[1][3]])
+    table.columns["vmem.lines_per_inst"] = Column.computed(values, " / ".join(inputs), inputs)
 
 
 def _launch(source: Source, panel: _Panel, table: Table) -> None:
