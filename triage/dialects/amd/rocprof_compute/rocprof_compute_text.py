@@ -34,7 +34,7 @@ _STARTS = "Analysis mode = cli"
 _HEAD = re.compile(r"\s*(\d+(?:\.\d+)?)\.?\s+(\S.*?)\s*$")
 _EDGE = re.compile(r"\s*[╒├╞╘┌└]")
 _KERNELS, _SYSTEM, _LAUNCH = ("0.1", "0"), "1", "7.1"  # Omniperf 1 has no 0.1
-_MIX, _ACCESSES = ("10.1", "vmem"), ("16.3", "cache accesses")
+_MIX, _ACCESSES = "10.1", "16.3"
 _SHAPE = {
     "workgroup size": "launch.block_size",
     "total wavefronts": "waves.launched",
@@ -88,14 +88,17 @@ def read(source: Source, options: Options) -> Table:
         elif panel.number == _LAUNCH:
             _launch(source, panel, table)
         else:
-            part = rocprof_compute_panel.panel(source, panel.headers, panel.rows, options, panel.number)
+            # accesses per instruction: both panels count over the same, a wave or a kernel
+            mixed = [p for p in drawn if p.number == _MIX and p.headers == panel.headers]
+            listed = [panel, *mixed] if panel.number == _ACCESSES else [panel]
+            rows = [row for p in listed for row in p.rows]
+            part = rocprof_compute_panel.panel(source, panel.headers, rows, options, panel.number)
             if part is not None:
                 for column in (*part.columns.values(), *part.raw.values()):
                     column.column += bool(column.column)  # a line begins with a bar; 0 is a formula
                 table.columns |= {k: v for k, v in part.columns.items() if k not in table.columns}
                 table.raw |= part.raw
                 table.quality += part.quality
-    _lines(source, drawn, table)
     if not table.columns:
         hint = "print all panels: rocprof-compute analyze -p FOLDER -k 0, or name the workload folder"
         raise NotTriageable(f"{source.path}: {len(drawn)} panels, of which none states a utilisation or a time", hint)
@@ -145,26 +148,6 @@ def _times(source: Source, panel: _Panel, table: Table) -> None:
     values = [cell_number(source, line, shares, cells) for line, cells in panel.rows] if shares >= 0 else []
     if values and None not in values:
         kernel_sums.say_missing(table, np.array(values, dtype=float))
-
-
-def _lines(source: Source, drawn: list[_Panel], table: Table) -> None:
-    """Cache lines per vector memory instruction, from two panels with counts over the same thing, a wave or a kernel."""
-    found = []
-    for number, name in (_ACCESSES, _MIX):
-        for panel in drawn:
-            if panel.number != number or not {"Metric", "Avg", "Unit"} <= set(panel.headers):
-                continue
-            metric, average, unit = (panel.headers.index(h) for h in ("Metric", "Avg", "Unit"))
-            for line, row in panel.rows:
-                if row[metric].lower() == name and (value := cell_number(source, line, average, row)):
-                    found.append((row[metric], line, average, value, re.sub(r"^\W*\w+", "", row[unit])))
-    if len(found) != 2 or found[0][-1] != found[1][-1] or "vmem.lines_per_inst" in table.columns:
-        return
-    for label, line, average, value, _ in found:
-        table.raw[label] = Column.of_cell(value, label, average + 2, line)
-    inputs = (found[0][0], found[1][0])
-    values = np.array([found[0][3] / found[1][3]])
-    table.columns["vmem.lines_per_inst"] = Column.computed(values, " / ".join(inputs), inputs)
 
 
 def _launch(source: Source, panel: _Panel, table: Table) -> None:
