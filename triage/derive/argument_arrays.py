@@ -28,14 +28,7 @@ ELEMENT_BYTES = {
     ),
     **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
 }
-_NUMBER_BYTES = {
-    **dict.fromkeys(("double", "double2", "double4"), 8),
-    **dict.fromkeys(("float", "float2", "float4"), 4),
-    **dict.fromkeys(
-        ("half", "__half", "half2", "__half2", "__nv_bfloat16", "__nv_bfloat162", "_Float16", "__hip_bfloat16"), 2
-    ),
-    **dict.fromkeys(("__nv_fp8_e4m3", "__nv_fp8_e5m2"), 1),
-}
+_FLOAT_RE = re.compile(r"(double|float|half|__half|__nv_bfloat16|_Float16|__nv_fp8_e4m3|__nv_fp8_e5m2)[234]?")
 _BLAS_BYTES = {"h": 2, "s": 4, "c": 4, "d": 8, "z": 8}
 _BLAS_RE = re.compile(r"(?<![A-Za-z])([hscdz])(?:884)?(?:gem[mv]|symm|syrk|tr[ms]m)(?![a-z])")
 
@@ -72,9 +65,8 @@ def _widest(name: str) -> float:
 
 def _number(name: str) -> float:
     """Bytes of the narrowest floating-point type among the arrays, else of a BLAS product; NaN where neither is stated."""
-    if sizes := [
-        _NUMBER_BYTES[kind] for word, _ in _arrays(name) if (kind := word.rpartition("::")[2]) in _NUMBER_BYTES
-    ]:
+    kinds = (_FLOAT_RE.fullmatch(word.rpartition("::")[2]) for word, _ in _arrays(name))
+    if sizes := [ELEMENT_BYTES[kind[1]] for kind in kinds if kind]:
         return float(min(sizes))
     product = _BLAS_RE.search(name[:2000])
     return float(_BLAS_BYTES[product[1]]) if product else np.nan
