@@ -55,8 +55,7 @@ def element_bytes(name: str, read_only: bool | None = None) -> float:
 
 
 def _narrowest(name: str) -> float:
-    sizes = [ELEMENT_BYTES.get(word, np.nan) for word, const in _arrays(name) if const]
-    return float(np.min(sizes)) if sizes else np.nan
+    return float(np.min([ELEMENT_BYTES.get(word, np.nan) for word, const in _arrays(name) if const] or [np.nan]))
 
 
 def _widest(name: str) -> float:

@@ -287,10 +287,7 @@ def _bandwidth(table: Table, rows: _Rows) -> None:
     moved = ("vram.bytes_read", "vram.bytes_written")
     if "gpu.time" in table.columns or not all(m in table.columns for m in moved):
         return
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(
-            total > 0, (table.columns[moved[0]].values + table.columns[moved[1]].values) / total * 1e9, np.nan
-        )
+    values = sum(table.columns[m].values for m in moved) / np.where(total > 0, total, np.nan) * 1e9
     formula = f"({' + '.join(moved)}) / vram.bandwidth"
-    table.columns["gpu.time"] = Column(values, "", unit="ns", formula=formula, inputs=(*moved, "vram.bandwidth"))
+    table.columns["gpu.time"] = Column.computed(values, formula, (*moved, "vram.bandwidth"))
     table.notes.append("the export has no duration; GPU time is DRAM's bytes over their rate")
