@@ -4,22 +4,26 @@ import math
 
 import pytest
 
-from triage.derive.argument_arrays import _doubles
+from triage.derive.argument_arrays import _number
 from triage.derive.compute_work import _apart
 
 
 @pytest.mark.parametrize(
-    ("name", "double"),
+    ("name", "size"),
     [
-        ("volta_dgemm_128x64_nn", 1.0),
-        ("cutlass_80_tensorop_d884gemm_64x64_16x4_nt_align1", 1.0),
-        ("ampere_sgemm_128x64_nn", math.nan),
-        ("edgemv_kernel(float const*, float*)", 0.0),
-        ("axpy(double const*, double*, int)", 1.0),
+        ("volta_dgemm_128x64_nn", 8),
+        ("cutlass_80_tensorop_d884gemm_64x64_16x4_nt_align1", 8),
+        ("ampere_sgemm_128x64_nn", 4),
+        ("edgemv_kernel(float const*, float*)", 4),
+        ("axpy(double const*, double*, int)", 8),
+        ("axpy(double const*, float*, int)", 4),
+        ("hgemm_half2(const __half2 *, const __half2 *, float *)", 2),
+        ("conv(sycl::_V1::half const*, float*)", 2),
+        ("count(int const*, int*)", math.nan),
     ],
 )
-def test_double_precision_by_name(name: str, double: float) -> None:
-    assert _doubles(name) == pytest.approx(double, nan_ok=True)
+def test_numbers_by_name(name: str, size: float) -> None:
+    assert _number(name) == pytest.approx(size, nan_ok=True)
 
 
 @pytest.mark.parametrize(("top", "apart"), [(118.0, 0.45), (80.0, 0.25), (math.nan, math.nan)])

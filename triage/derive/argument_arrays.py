@@ -28,8 +28,9 @@ ELEMENT_BYTES = {
     ),
     **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16),
 }
-_DOUBLE, _SINGLE = ("double", "double2", "double4"), ("float", "float2", "float4", "half", "__half", "half2", "__half2")
-_DOUBLE_BLAS_RE = re.compile(r"(?<![A-Za-z])[dz](?:884)?(?:gem[mv]|symm|syrk|tr[ms]m)(?![a-z])")
+_FLOAT_RE = re.compile(r"(double|float|half|__half|__nv_bfloat16|_Float16|__nv_fp8_e4m3|__nv_fp8_e5m2)[234]?")
+_BLAS_BYTES = {"h": 2, "s": 4, "c": 4, "d": 8, "z": 8}
+_BLAS_RE = re.compile(r"(?<![A-Za-z])([hscdz])(?:884)?(?:gem[mv]|symm|syrk|tr[ms]m)(?![a-z])")
 
 
 @lru_cache(maxsize=4096)
@@ -54,26 +55,24 @@ def element_bytes(name: str, read_only: bool | None = None) -> float:
 
 
 def _narrowest(name: str) -> float:
-    sizes = [ELEMENT_BYTES.get(word, np.nan) for word, const in _arrays(name) if const]
-    return float(np.min(sizes)) if sizes else np.nan
+    return float(np.min([ELEMENT_BYTES.get(word, np.nan) for word, const in _arrays(name) if const] or [np.nan]))
 
 
 def _widest(name: str) -> float:
     return float(np.max([ELEMENT_BYTES.get(word, np.nan) for word, _ in _arrays(name)] or [np.nan]))
 
 
-def _doubles(name: str) -> float:
-    """1 where all floating-point arrays are double precision, 0 where one is not; NaN where there is none."""
-    if _DOUBLE_BLAS_RE.search(name[:2000]):
-        return 1.0
-    words = {word for word, _ in _arrays(name)}
-    if not words & {*_DOUBLE, *_SINGLE}:
-        return np.nan
-    return float(not words & set(_SINGLE))
+def _number(name: str) -> float:
+    """Bytes of the narrowest floating-point type among the arrays, else of a BLAS product; NaN where neither is stated."""
+    kinds = (_FLOAT_RE.fullmatch(word.rpartition("::")[2]) for word, _ in _arrays(name))
+    if sizes := [ELEMENT_BYTES[kind[1]] for kind in kinds if kind]:
+        return float(min(sizes))
+    product = _BLAS_RE.search(name[:2000])
+    return float(_BLAS_BYTES[product[1]]) if product else np.nan
 
 
 def _by_name(view: View, of: Callable[[str], float]) -> Values:
-    if not any("*" in kind or _DOUBLE_BLAS_RE.search(kind) for kind in view.alike[1]):  # no name states an array
+    if not any("*" in kind or _BLAS_RE.search(kind) for kind in view.alike[1]):  # no name states an array
         return np.nan
     each = {n: of(n) for n in set(view.names)}
     return np.array([each[n] for n in view.names])
@@ -109,7 +108,7 @@ DERIVATIONS = (
         lambda view: _by_name(view, _widest), whole=True,
     ),
     Derivation(
-        "name.double_arrays", "1 where all floating-point arrays among the kernel's parameters, or those of a BLAS product, are double precision, else 0",
-        lambda view: _by_name(view, _doubles), whole=True,
+        "name.number_bytes", "bytes of the narrowest floating-point type among the arrays of a kernel's parameters, else of a BLAS product",
+        lambda view: _by_name(view, _number), whole=True,
     ),
 )  # fmt: skip

@@ -29,13 +29,7 @@ SAMPLE = 4096  # rows of a capture that are asked what the device is
 HALF = 0.0051  # waves are printed with two decimals: half of the last one, and a little for binary fractions
 # word in occupancy.limit_* -> name of the limiter in triage.occupancy
 LIMITS = {"registers": "registers", "shared": "shared", "groups": "groups", "warps": "waves", "barriers": "barriers"}
-_HELD = (
-    "occupancy.limit_registers",
-    "occupancy.limit_shared",
-    "occupancy.limit_groups",
-    "occupancy.limit_warps",
-    "occupancy.limit_barriers",
-)
+_HELD = tuple(f"occupancy.limit_{word}" for word in LIMITS)
 _ASKED = ("launch.block_size", "launch.registers")
 
 

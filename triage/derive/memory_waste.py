@@ -14,9 +14,7 @@ SECTOR = 32.0  # bytes; L1, L2 and DRAM move whole sectors
 # A warp's 32 threads x 4 bytes are 128 bytes: 4 sectors where neighbours read neighbours (8 for 8-byte types), up to 32
 # where every thread hits a sector of its own. Nsight Compute's MemoryCacheAccessPattern rule counts the same way.
 DENSE = 4.0  # sectors of a warp's perfectly coalesced 4-byte access
-WIDEST_COALESCED_SECTORS = (
-    16.0  # sectors of a warp's perfectly coalesced 16-byte access: more is waste whatever the type
-)
+WIDEST_COALESCED_SECTORS = 16.0  # of a warp's coalesced 16-byte access: more is waste whatever the type
 EXCUSED = 0.25  # what the rules of both kinds tolerate: from there on the other kind is at fault
 # Bytes per second of 16 lanes and one direction, as NVIDIA's data sheets give them: V100 and T4 have PCI Express 3.0, A100 and
 # all of 8.x have 4.0, H100 and later 5.0. Before which compute capability -> peak.

@@ -23,9 +23,7 @@ from triage.ground.phrasing import points, whole_percent
 from triage.schema.derived import HARDWARE_UNITS
 
 _EPS = 1e-9  # 0.8 - 0.1 is more than 0.7 in binary, and a unit exactly 10 points below still belongs
-MIN_MEASURED_UNITS = (
-    4  # heuristic: units of which the leader, from 60 % on, may be named although others were not measured
-)
+MIN_MEASURED_UNITS = 4  # heuristic: the leader of these, from 60 % on, may be named although others were not measured
 PASSED = 1e3  # taken off the SOL of a unit that is out of the running
 # The sides of the pipeline, each as strong as its busiest unit.
 _MEMORY = ("l1tex", "l2", "vram")

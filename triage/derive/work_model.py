@@ -26,9 +26,7 @@ MIN_DENSE = 0.90  # share of the moved sectors' bytes that threads used
 # heuristic: single-pass copies and sums whose bytes are known to be needed reach .89 to .97 of DRAM's peak, and of kernels
 # between .78 and .83 one of two had more to give
 ROOF = 0.855
-GOOD_PRODUCT = (
-    0.7  # NVIDIA, Matrix Multiplication Background: large aligned products reach seven to eight tenths of the peak
-)
+GOOD_PRODUCT = 0.7  # of the peak; NVIDIA, Matrix Multiplication Background: what large aligned products reach
 MAX_NEED_RATIO = 1.15  # DRAM bytes moved per byte stated as needed: alignment and ECC
 ARGUMENTS_AGREE = (0.98, 1.05)  # DRAM bytes moved per byte of one element of each argument array per thread
 MAX_WRITE_RATIO = 1.15  # DRAM bytes written per byte stored, of a kernel that only stores

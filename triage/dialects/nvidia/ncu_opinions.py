@@ -36,7 +36,7 @@ _EXECUTED = re.compile(
     rf"executed instructions, the highest utilized pipeline \(([\d.]+)%\) is {_PIPE_NAME}", re.IGNORECASE
 )
 WARP = 32  # the rule counts instructions of warps; all lanes are taken to work
-_LEADERS = ("alu", "xu")
+_LEADERS = ("alu", "fma", "xu")
 _ROOF = re.compile(
     r"achieved\s+(?:close to )?([\d.]+)% of this device's fp32 peak[^.]*? ([\d.]+)% of its fp64 peak", re.IGNORECASE
 )

@@ -104,6 +104,13 @@ class _Rows(Struct):
             values[row], lines[row] = value, line
         return values, lines
 
+    def raw(self, table: Table, name: str) -> Floats:
+        """Values of a metric that others are computed from, kept beside them as printed."""
+        values, lines = self.column(name)
+        _, unit, at = self.heads[name]
+        table.raw[name] = Column(values, name, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
+        return values
+
 
 def read(source: Source, options: Options) -> Table:
     """One row per device and kernel, means over its invocations; sums are means times invocations.
@@ -129,7 +136,7 @@ def read(source: Source, options: Options) -> Table:
     for name in _MAP:
         _column(table, rows, name, calls)
     _conflicts(table, rows)
-    _ways(table, rows, count)
+    _ways(table, rows)
     _bandwidth(table, rows)
     table.kinds = np.full(count, "compute", dtype=object)
     devices = list(dict.fromkeys(re.sub(r"\s*\(\d+\)\s*$", "", d) for d, _ in rows.keys))
@@ -232,9 +239,7 @@ def _conflicts(table: Table, rows: _Rows) -> None:
     """Bank conflicts as a share of shared-memory wavefronts, from efficiency and lanes; broadcasts push it above 100 %."""
     if not rows.cells.get(_SHARED) or "shared.conflict_share" in table.columns:
         return
-    header, unit, at = rows.heads[_SHARED]
-    efficiency, lines = rows.column(_SHARED)
-    table.raw[_SHARED] = Column(efficiency, _SHARED, at, unit, 0.01 if unit == "%" else 1.0, lines=lines)
+    header, efficiency = rows.heads[_SHARED][0], rows.raw(table, _SHARED)
     lanes = rows.column(_LANES)[0] if rows.cells.get(_LANES) else np.ones(len(rows.keys))
     banks = np.array([0.5 if _WIDE_BANKS.match(device) else 1.0 for device, _ in rows.keys])
     lost = np.clip(1 - efficiency / (np.where(lanes > 0, lanes, 1.0) * banks), 0.0, 1.0)
@@ -243,18 +248,12 @@ def _conflicts(table: Table, rows: _Rows) -> None:
     table.columns["shared.conflict_share"] = Column(lost, _SHARED, formula=formula, inputs=(_SHARED,))
 
 
-def _ways(table: Table, rows: _Rows, count: int) -> None:
+def _ways(table: Table, rows: _Rows) -> None:
     """Mean ways of loads and stores of shared memory; of one kind alone where the other has no access, printed as 0."""
     if not all(name in rows.cells for name in _WAYS):
         rows.unknown |= {name for name in _WAYS if name in rows.cells}
         return
-    ways = np.zeros((2, count))
-    for kind, name in enumerate(_WAYS):
-        lines = np.zeros(count, dtype=np.int64)
-        for row, (value, line) in rows.cells[name].items():
-            ways[kind, row], lines[row] = value, line
-        _, unit, at = rows.heads[name]
-        table.raw[name] = Column(ways[kind], name, at, unit, 1.0, lines=lines)
+    ways = np.nan_to_num(np.array([rows.raw(table, name) for name in _WAYS]))
     kinds = (ways > 0).sum(axis=0)
     mean = np.where(kinds > 0, ways.sum(axis=0) / np.maximum(kinds, 1), np.nan)
     table.columns["shared.conflict_ways"] = Column(mean, "", formula=f"mean of {' and '.join(_WAYS)}", inputs=_WAYS)
@@ -283,10 +282,12 @@ def _bandwidth(table: Table, rows: _Rows) -> None:
         rows.unknown |= {p for p in _DRAM if p in rows.cells}
         return
     # both in one table or not at all: one half of a bandwidth would be taken for the whole
-    total = np.zeros(len(rows.keys))
-    for p in _DRAM:
-        values, lines = rows.column(p)
-        _, unit, at = rows.heads[p]
-        table.raw[p] = Column(values, p, at, unit, units.unit(unit)[1] if unit else 1.0, lines=lines)
-        total = total + values
+    total = np.add(*(rows.raw(table, p) for p in _DRAM))
     table.columns["vram.bandwidth"] = Column(total, "", formula=" + ".join(_DRAM), inputs=_DRAM)
+    moved = ("vram.bytes_read", "vram.bytes_written")
+    if "gpu.time" in table.columns or not all(m in table.columns for m in moved):
+        return
+    values = sum(table.columns[m].values for m in moved) / np.where(total > 0, total, np.nan) * 1e9
+    formula = f"({' + '.join(moved)}) / vram.bandwidth"
+    table.columns["gpu.time"] = Column.computed(values, formula, (*moved, "vram.bandwidth"))
+    table.notes.append("the export has no duration; GPU time is DRAM's bytes over their rate")

@@ -22,6 +22,7 @@ DIRECT = {
     "LDSBankConflict": ("lds.bank_conflict_rate", 0.01),
     "VALUBusy": ("valu.busy", 0.01 / _SIMDS),
     "ValuPipeIssueUtil": ("valu.busy", 0.01 / _SIMDS),
+    "MeanOccupancyPerActiveCU": ("sm.active_warps", 0.5),  # divided by cycles of WGPs, of two CUs each
 }
 _WAVES = 16  # of a SIMD
 _COUNTED = ("VALUBusy", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES", "OccupancyPercent")

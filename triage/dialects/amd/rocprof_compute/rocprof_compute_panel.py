@@ -241,8 +241,8 @@ def _single(
         table.columns[metric] = Column.computed(np.array([value]), formula, tuple(inputs))
 
     for name, (metric, factor) in panel.rows.items():
-        value = cell(name, at)
-        if value is None or metric in table.columns or _is_counted(rows[_plain(name)][1], found, factor):
+        value, lacking = cell(name, at), cell(panel.parts.get(name, name), at) is None
+        if value is None or lacking or metric in table.columns or _is_counted(rows[_plain(name)][1], found, factor):
             continue
         if name in panel.inverse:
             compute(metric, f"1 - {name}", 1 - value * factor, {name: (name, at)})

@@ -31,9 +31,10 @@ dispatches; the workload folder itself (see rocprof-compute) holds every dispatc
 """
 _BAR = "│"
 _STARTS = "Analysis mode = cli"
-_HEAD = re.compile(r"\s*(\d+\.\d+)\.?\s+(\S.*?)\s*$")
+_HEAD = re.compile(r"\s*(\d+(?:\.\d+)?)\.?\s+(\S.*?)\s*$")
 _EDGE = re.compile(r"\s*[╒├╞╘┌└]")
-_KERNELS, _LAUNCH = "0.1", "7.1"
+_KERNELS, _SYSTEM, _LAUNCH = ("0.1", "0"), "1", "7.1"  # Omniperf 1 has no 0.1
+_MIX, _ACCESSES = "10.1", "16.3"
 _SHAPE = {
     "workgroup size": "launch.block_size",
     "total wavefronts": "waves.launched",
@@ -73,18 +74,25 @@ def read(source: Source, options: Options) -> Table:
     """The analysed kernel as one workload; raises NotTriageable where no panel says anything."""
     source.delimiter = _BAR  # so that origins quote the drawn cell
     drawn = list(_panels(source.lines()))
-    kernels = next((p for p in drawn if p.number == _KERNELS and p.rows), None)
+    kernels = next((p for p in drawn if p.number in _KERNELS and p.rows), None)
     name = kernels.rows[0][1][1] if kernels and len(kernels.rows) == 1 else rocprof_compute_panel.EVERY
     first = min((number for p in drawn for number, _ in p.rows), default=1)
     table = Table(NAME, [source], rocm.names(np.array([name], dtype=object)), {}, lines=np.array([first]))
     table.kinds = np.array(["compute"], dtype=object)
     for panel in drawn:
-        if panel.number == _KERNELS:
+        if panel.number in _KERNELS:
             _times(source, panel, table)
+        elif panel.number == _SYSTEM:
+            about = {cells[0].lower(): cells[-1] for _, cells in panel.rows}
+            table.device = about.get("gpu_model") or about.get("gpu_arch", "")
         elif panel.number == _LAUNCH:
             _launch(source, panel, table)
         else:
-            part = rocprof_compute_panel.panel(source, panel.headers, panel.rows, options, panel.number)
+            # accesses per instruction: both panels count over the same, a wave or a kernel
+            mixed = [p for p in drawn if p.number == _MIX and p.headers == panel.headers]
+            listed = [panel, *mixed] if panel.number == _ACCESSES else [panel]
+            rows = [row for p in listed for row in p.rows]
+            part = rocprof_compute_panel.panel(source, panel.headers, rows, options, panel.number)
             if part is not None:
                 for column in (*part.columns.values(), *part.raw.values()):
                     column.column += bool(column.column)  # a line begins with a bar; 0 is a formula
