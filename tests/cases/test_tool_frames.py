@@ -33,7 +33,7 @@ def _table(tool: str, path: Path) -> list[str]:
     columns = list(dict.fromkeys([*given["row"], *(c for case in cases.values() for c in case if c != "expect")]))
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
-        writer.writerow(["Pass", *columns])
+        writer.writerow([given.get("label", "Pass"), *columns])
         for name, case in [("Opaque", {}), *cases.items()]:
             row = given["row"] | case
             writer.writerow([name, *(row.get(c, "") for c in columns)])
