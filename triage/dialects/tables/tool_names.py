@@ -58,6 +58,11 @@ def tools(counter: str) -> list[str]:
     return [tool for tool in TOOLS if schema.normal(counter) in of(tool)]
 
 
+def lacks(counter: str, metric: str) -> bool:
+    """True for a counter that holds what a metric lacks to one."""
+    return any((named := of(tool)[schema.normal(counter)]).lacks and named.metric == metric for tool in tools(counter))
+
+
 def tell(names: Iterable[str]) -> str:
     """The tool whose counters are among column names without units, "" for none."""
     present = frozenset(map(schema.normal, names))
