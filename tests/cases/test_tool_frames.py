@@ -24,7 +24,6 @@ OPEN = {  # why no rule names it; those with other findings are marked so
     "amd.raster": "the rasteriser waits for what is behind it",
     "xcode.special": "other: one limiter counts integers and special functions",
     "gpa-rdna.occupancy": "other: the misses that few waves cannot hide",
-    "amd.texture-misses": "other: the unit's time holds its waits",
 }
 
 
