@@ -16,9 +16,9 @@ TOOLS: dict[str, dict[str, Any]] = tomllib.loads(
 )
 LOUD = 0.15  # of a pass
 OPEN = {  # why no rule names it; those with other findings are marked so
-    "pvrtune.registers": "a stall on registers is no cause without the occupancy, which this tool does not count",
+    "pvrtune.registers": "other: few tasks are resident, for want of registers",
     "pvrtune.alu": "the time of the shader pipelines holds their waits",
-    "agi-imagination.registers": "as in PVRTune",
+    "agi-imagination.registers": "this tool does not count how long shaders wait",
     "intel.bandwidth": "other: bytes without the memory's peak are waits",
     "intel.occupancy": "geometry decides how many threads a draw has",
     "amd.raster": "the rasteriser waits for what is behind it",
