@@ -146,13 +146,9 @@ def all_names() -> dict[str, list[str]]:
 def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
     """Counters that the GPU can give: its vendor's; None when no counter shows the vendor."""
     bare = {wide_table.split_unit(h)[0] for h in headers}
-    if any(perfworks.counter(b) for b in bare):
-        vendor = "nvidia"
-    elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
-        vendor = "intel"
-    elif tool_names.tell(bare) == "gpa" or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
-        vendor = "amd"
-    else:
+    told = "nvidia" if any(map(perfworks.counter, bare)) else tool_names.tell(bare)
+    vendor = {"nvidia": "nvidia", "intel": "intel", "gpa": "amd"}.get(told)
+    if vendor is None:
         return None
     mine = set(vendor_names(vendor))
     others = set().union(*(vendor_names(v) for v in ("nvidia", "amd", "intel") if v != vendor)) - mine
