@@ -88,11 +88,9 @@ def column(table: Table, metric: str, values: Floats, where: int, header: str, u
         factor = units.factor(unit, target) if unit else 1.0
     except UnknownUnit as e:
         raise UnknownUnit(f"{table.files[file].path}: column {header!r}: {e.message}", e.hint) from e
-    counted = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
+    table.columns[metric] = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
     if tool_names.lacks(wide_table.split_unit(header)[0], metric):
-        table.raw[header] = counted
-        counted = Column(1 - counted.values, "", formula=f"1 - {header}", inputs=(header,))
-    table.columns[metric] = counted
+        tool_names.enter_opposite(table, metric)
 
 
 def disagree(table: Table, one: Floats, other: Floats, first: str, second: str) -> None:
