@@ -272,7 +272,7 @@ def test_the_range_of_clusters_is_that_of_all_layouts() -> None:
     from triage.devices import ClusterLayout
     from triage.occupancy.clusters import resident
 
-    layout = ClusterLayout("sm_90", "small", 3, 8, 8, 16, "made up")
+    layout = ClusterLayout("sm_90", "small", 3, 8, 8, 16, "", "made up")
     for sms, groups, size in product((2, 10, 16, 22, 24), (1, 2, 3), (1, 2, 3, 5, 8, 16)):
         ways = [w for w in product(range(0, 9, 2), repeat=3) if sum(w) == sms]
         counts = [sum(part * groups // size for part in way) for way in ways]

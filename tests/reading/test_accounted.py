@@ -12,7 +12,7 @@ from triage.reading import reader
 
 # whose tables have a record of units, rows of other tables and calls, or samples that are summed into one row
 OTHERS = frozenset(
-    "adreno-series arm-streamline clintercept gfxinfo intel-stalls mangohud ncu-details nvprof-summary pix-gui pix-tool rocprof-compute-panel rocprof-compute-text"
+    "adreno-series arm-streamline clintercept counter-list gfxinfo intel-stalls mangohud ncu-details nvprof-summary pix-gui pix-tool rocprof-compute-panel rocprof-compute-text"
     " rocprofv3-att rocprofv3-pc-samples unreal-csv unreal-timers vtune".split()
 )
 

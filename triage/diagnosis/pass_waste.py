@@ -10,6 +10,7 @@ import numpy as np
 from triage.capture.arrays import Floats, Masks
 from triage.capture.capture import SEP, Capture, Pass
 from triage.derive import View
+from triage.derive.graphics_ratios import QUAD
 from triage.derive.vendor import drawing_counted
 from triage.diagnosis.single_draws import not_culled
 from triage.diagnosis.spots import PassFacts, Spot, share_facts
@@ -17,7 +18,7 @@ from triage.ground.method import LOW
 from triage.ground.units import show
 from triage.reading.laid_depth import counted
 from triage.reading.pass_tree import CALL
-from triage.reading.pixel_account import QUAD, column
+from triage.reading.pixel_account import column
 
 SAMPLES_RE = re.compile(
     r"(?<![A-Za-z0-9])(?:(2|4|8|16) ?[x×] ?MS(?:AA)?|MS(?:AA)? ?[x×]?[ :=_-]?(2|4|8|16)[x×]?)(?![A-Za-z0-9])",
