@@ -121,9 +121,11 @@ def test_levels_come_from_one_table(share: float | None, confidence: str, want: 
 
 
 def test_the_glossary_prints_the_rule_of_priorities() -> None:
-    stated = re.findall(r"(\w+) from (two thirds|a tenth|\d+ %)", glossary.TERMS["priority"].meaning)
-    words = {2 / 3: "two thirds", 0.1: "a tenth"}
-    assert stated == [(word, words.get(least, f"{100 * least:.0f} %")) for word, least, _ in limiters._LEVELS if least]
+    of_work, of_idle = glossary.TERMS["priority"].meaning.split("Of idle time")
+    for printed, table in ((of_work, limiters._LEVELS), (of_idle, limiters._LEVELS_OF_IDLE)):
+        stated = re.findall(r"(\w+) from (two thirds|a tenth|\d+ %)", printed)
+        words = {2 / 3: "two thirds", 0.1: "a tenth"}
+        assert stated == [(word, words.get(least, f"{100 * least:.0f} %")) for word, least, _ in table if least]
 
 
 @cache

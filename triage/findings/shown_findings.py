@@ -154,6 +154,7 @@ class _Maker:
             "level": level(
                 (gain["share"] or 0.0) * alike if gain else None,
                 confidence,
+                gain["of"] if gain else "workload",
                 bool(gain and gain["low"]),
             ),
             "confidence": confidence,

@@ -21,7 +21,7 @@ from triage.findings.finding_types import Finding
 from triage.findings.identity import of_item, scope
 from triage.findings.workload_facts import own_facts
 from triage.ground.kernel_owners import language_of, owner_of
-from triage.ground.limiters import level
+from triage.ground.limiters import CONFIDENCE, LEVELS, level
 from triage.ground.terminology import localize
 from triage.ground.units import show
 from triage.inference.rule_context import gpu_facts
@@ -54,8 +54,21 @@ def todo_lists(d: Diagnosis, listed: Sequence[Finding], speak: Sequence[Finding]
     for name, mine, items in groups(d):
         total = float(sum(d.parts[p].capture.frame_ns for p in mine))
         entries = [_entry(d, n, i, next(findings), listed, total, name, causes) for n, i in enumerate(items, 1)]
+        _raise_levels(entries)
         out.append((name, [p + 1 for p in mine], entries))
     return out if len(out) > 1 else [*out, *out]
+
+
+def _raise_levels(entries: Sequence[ItemEntry]) -> None:
+    """Give an item at least the priority of a later one that saves no more, no more surely: idle time has higher limits."""
+    sure = list(CONFIDENCE).index
+    for k, e in enumerate(entries):
+        rest = [
+            i["level"]
+            for i in entries[k + 1 :]
+            if (i["saved_ns"] or 0.0) <= (e["saved_ns"] or 0.0) and sure(i["confidence"]) <= sure(e["confidence"])
+        ]
+        e["level"] = max((e["level"], *rest), key=LEVELS.index)
 
 
 def _entry(
@@ -96,6 +109,7 @@ def _entry(
         "level": level(
             item.fraction * alike if share is None or (rank == 1 and not item.saved_ns) else share,
             f["confidence"],
+            f["gain"]["of"] if f["gain"] else "workload",
             bool(item.low_ns),
         ),
         "confidence": f["confidence"],

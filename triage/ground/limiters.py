@@ -110,6 +110,14 @@ _LEVELS = (
 # Heuristic: a smaller saving has priority `low` and no place among the first items, since two frames of one scene differ
 # by more.
 MIN_FIRST_SHARE = 0.002
+# Of idle time, which every trace has a few per cent of. Heuristic after the thresholds of Nsight Systems' recipes and of
+# nsys-ai, which are absolute; these are shares of the span.
+_LEVELS_OF_IDLE = (
+    ("critical", 0.40, "high"),
+    ("high", 0.25, "medium"),
+    ("medium", 0.10, "low"),
+    ("low", 0.0, "low"),
+)
 # confidence in a gain model -> weight, which only orders findings of equal saving
 CONFIDENCE = {"low": 0.3, "medium": 0.6, "high": 0.9}
 # Weight of a likely saving when causes compete. Order by likely x weight put the fixed cause first most often on kernels
@@ -128,15 +136,12 @@ def less_sure(confidence: str) -> str:
     return words[max(words.index(confidence) - 1, 0)]
 
 
-def level(share: float | None, confidence: str, sure: bool = True) -> str:
+def level(share: float | None, confidence: str, of: str = "workload", sure: bool = True) -> str:
     """Return the priority (one of LEVELS) of a saving: share of the capture's time (0-1) and confidence.
 
-    sure: its range begins above 0. `info` for an unknown share and for none.
+    of: `idle` for time in which no device worked. sure: its range begins above 0. `info` for an unknown share and for none.
     """
     if share is None or share != share or share <= 0:
         return "info"
-    return next(
-        name
-        for name, least, word in _LEVELS[not sure :]
-        if share >= least and CONFIDENCE[confidence] >= CONFIDENCE[word]
-    )
+    levels = (_LEVELS_OF_IDLE if of == "idle" else _LEVELS)[not sure :]
+    return next(name for name, least, word in levels if share >= least and CONFIDENCE[confidence] >= CONFIDENCE[word])
