@@ -32,6 +32,13 @@ _OF_QUADS = (
     ("postz.quads", "tested_late"),
     ("postz.quads_killed", "killed_late"),
 )
+# and cycles of a shader core's units
+_OF_CORES = (
+    ("shader.stalled", "core.starved", "cycles without a warp to issue"),
+    ("alu.utilization", "alu.cycles", "arithmetic cycles"),
+    ("load_store.busy", "load_store.cycles", "load/store cycles"),
+    ("texture_pipe.busy", "texture_pipe.cycles", "texture filter cycles"),
+)
 QUAD = 4  # pixels shaded together
 _MOSTLY = 0.5  # of a range: it copies, or waits, more than it does anything else
 _MIN_REASONS = 3  # reasons counted: fewer leave open what else holds warps back, unless warps themselves were counted
@@ -150,7 +157,7 @@ DERIVATIONS = (
     ),
     *(_per(metric, f"quads.{quads}", "quads.rasterized", f"quads {quads.replace('_', ' ')} / quads rasterised") for metric, quads in _OF_QUADS),
     Derivation("pixels.shaded", "4 x quads rasterised", lambda quads: 4 * quads, ("quads.rasterized",)),
-    _per("shader.stalled", "core.starved", "core.cycles", "cycles without a warp to issue / cycles of the cores"),
+    *(_per(metric, top, "core.cycles", f"{what} / cycles of the cores") for metric, top, what in _OF_CORES),
     _per("tiler.busy", "tiler.cycles", "gpu.cycles", "tiler cycles / GPU cycles"),
     Derivation(
         "pixels.lost", "pixels that failed after shading + those that shaders dropped", _sum,

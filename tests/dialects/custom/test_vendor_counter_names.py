@@ -58,9 +58,9 @@ def test_counters_of_amds_library_are_read_by_its_names(tmp_path: Path) -> None:
     head = ("GPUTime", "GPUBusy", "PSPixelsIn", "TexUnitBusy", "PrimitivesIn", "FetchSize", "PostZSamplesPassing")
     file = _frame(tmp_path, f"Name,{','.join(head)}", "Hair,2300000,99,4000000,35,90000,138000000,1200000", "Fur,900000,97,900000,3,8000,9000000,4000")  # fmt: skip
     facts = api.read(file).facts
-    got = {m: facts[m][0] for m in ("texture_pipe.busy", "pixels.shaded", "prims.input", "vram.bytes_read")}
+    got = {m: facts[m][0] for m in ("texture_pipe.busy", "invocations.ps", "prims.input", "vram.bytes_read")}
     assert got == pytest.approx(
-        {"texture_pipe.busy": 0.35, "pixels.shaded": 4e6, "prims.input": 90000, "vram.bytes_read": 138e6}
+        {"texture_pipe.busy": 0.35, "invocations.ps": 4e6, "prims.input": 90000, "vram.bytes_read": 138e6}
     )
 
 

@@ -76,7 +76,7 @@ def read(source: Source, options: Options) -> Table:
     _require_any(columns, source, headers)
     wide = _values(source, line, headers, unit_row, columns, roles, options)
     category = host_rows.column(headers)
-    left_out = host_rows.set_aside(source.path, wide, wide.texts[category]) if category >= 0 else ""
+    wide, left_out = host_rows.set_aside(source.path, wide, wide.texts[category]) if category >= 0 else (wide, "")
     frame_totals.set_aside(columns, wide.numbers)
     if "frame" in roles:
         frame_totals.refuse_lone(f"{source.path}:{line}", columns, wide.numbers, wide.texts[roles["frame"]])

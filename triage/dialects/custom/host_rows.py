@@ -24,19 +24,16 @@ def column(headers: Sequence[str]) -> int:
     return wide_table.find(headers, "category", "cat")
 
 
-def set_aside(where: str, wide: Wide, categories: Names) -> str:
-    """Take the host's rows out of a table; a note on them, "" for none. Raises NotTriageable where no other row is left."""
+def set_aside(where: str, wide: Wide, categories: Names) -> tuple[Wide, str]:
+    """A table without the host's rows, and a note on them, "" for none. Raises NotTriageable where no other row is left."""
     texts = {str(c): c for c in categories}
     host = {c for c in texts if _HOST_RE.search(c)}
     if not host:
-        return ""
+        return wide, ""
     gpu = {c for c in texts if c not in host and _GPU_RE.search(c)} or {c for c in texts if c.strip() and c not in host}
     if not gpu:
         some = ", ".join(sorted(host)[:3])
         raise NotTriageable(f"{where}: rows of the host only ({some}), no GPU work", "export the slices of the GPU too")
     keep = np.isin(categories.astype(str), sorted(gpu))
-    lines = wide.first_line + np.arange(len(keep)) if wide.lines is None else wide.lines
-    wide.lines = lines[keep]
-    wide.numbers = {c: v[keep] for c, v in wide.numbers.items()}
-    wide.texts = {c: v[keep] for c, v in wide.texts.items()}
-    return f"{plural(int((~keep).sum()), 'row')} of the host ({', '.join(sorted(host)[:3])}) left out: no GPU work"
+    note = f"{plural(int((~keep).sum()), 'row')} of the host ({', '.join(sorted(host)[:3])}) left out: no GPU work"
+    return wide.only(np.flatnonzero(keep)), note

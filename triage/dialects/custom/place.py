@@ -8,7 +8,7 @@ from triage.capture.capture import Column, Decision, Quality, Table
 from triage.dialects.custom import agree, believe, rows, say
 from triage.dialects.custom.believe import Evidence
 from triage.dialects.custom.say import Header
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import tool_names, wide_table
 from triage.dialects.tables.wide_table import Wide
 from triage.ground.phrasing import first_of
 
@@ -39,17 +39,9 @@ def _enter_columns(table: Table, evidence: Evidence) -> None:
         table.columns[metric] = Column(wide_table.scaled(numbers[h.place], factor), h.text, h.place + 1, h.reading.unit, factor)  # fmt: skip
     for metric, h in used.items():
         if h.reading.lacks:
-            _enter_opposite(table, metric)
+            tool_names.enter_opposite(table, metric)
         elif say.is_rate(metric, h.reading.unit):
             _enter_total(table, metric)
-
-
-def _enter_opposite(table: Table, metric: str) -> None:
-    """Turn a share into the metric that it lacks to one: a miss rate into the hit rate."""
-    raw = table.raw[table.columns[metric].header] = table.columns[metric]
-    table.columns[metric] = Column(
-        1 - raw.values, raw.header, unit=raw.unit, formula=f"1 - {raw.header}", inputs=(raw.header,)
-    )
 
 
 def _enter_total(table: Table, metric: str) -> None:

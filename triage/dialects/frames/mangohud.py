@@ -11,6 +11,7 @@ from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
 from triage.dialects.frames import frame_logs, pacing
+from triage.dialects.tables import number_cells
 
 NAME = "mangohud"
 SIGN = ("frametime",)
@@ -84,10 +85,7 @@ def _unit(rows: Sequence[Sequence[str]], headers: Sequence[str]) -> str:
 
 
 def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
+    value = number_cells.lone(text)
     return value if 0 < value < MAX_NUMBER else 0.0
 
 

@@ -24,6 +24,8 @@ On the console of a Development build: `r.VSync 0`, `r.ProfileGPU.ShowUI 0`, the
 events stands in `Saved/Logs/<Project>.log`; several in one log are separate frames. `r.ProfileGPU.ThresholdPercent 0.05`
 leaves small events out. Times are of one frame: repeat it, or record `csvprofile` for a run.
 """
+# by "is one dispatch": of a chain of those the marker above has a time with more than one digit
+_BRIEF_RE = (re.compile(r"0*\.0*"), re.compile(r"0*\.0[01]?0*"))
 MAX_ROWS = 200_000  # events of a log; a dump has some thousand
 MAX_SAID = 3  # dumps with a remark of their own
 _STEP = 3  # blanks per level
@@ -66,7 +68,7 @@ class _Log(Struct):
     count: int = 0  # dumps that were begun
     beside: dict[str, float] = field(default_factory=dict)  # other queue -> ms of its root events
     stated: dict[int, float] = field(default_factory=dict)  # dump -> ms of GPU time that it states
-    brief: int = 0  # events of 0.00 ms, left out
+    brief: int = 0  # events too short for the digits of their times, left out
     exclusive: bool = False
 
 
@@ -96,7 +98,9 @@ def read(source: Source, options: Options) -> Table:
     _say_stated(table, log)
     _say_unlisted(table, log)
     if log.brief:
-        table.notes.append(f"{plural(log.brief, 'event')} of 0.00 ms left out: shorter than ProfileGPU prints")
+        table.notes.append(
+            f"{plural(log.brief, 'event')} of 0.00 ms, or one dispatch of 0.01 ms, left out: too short for ProfileGPU's digits"
+        )
     for queue, ms in log.beside.items():
         text = f"{queue} queue: {ms:.2f} ms beside the graphics queue, not part of the frame's time"
         table.remark("other-queue", text)
@@ -180,7 +184,7 @@ def _scan(source: Source) -> _Log:
                 if level == 0:
                     log.beside[queue] = log.beside.get(queue, 0.0) + float(cells[1])
             elif len(log.cells) < MAX_ROWS:
-                if not log.exclusive and re.fullmatch(r"0*\.0*", cells[1]):
+                if not log.exclusive and _BRIEF_RE[cells[5] == "1"].fullmatch(cells[1]):
                     log.brief += 1
                     continue
                 log.lines.append(number)

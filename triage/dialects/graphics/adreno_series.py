@@ -15,7 +15,7 @@ from triage.capture.capture import Column, Table
 from triage.capture.cells import cells
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.tables import tool_names, wide_table
+from triage.dialects.tables import number_cells, tool_names, wide_table
 from triage.ground.errors import NotTriageable
 from triage.ground.phrasing import plural
 
@@ -110,10 +110,7 @@ def _samples(source: Source) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
+    value = number_cells.lone(text)
     return value if 0 <= value < 1e15 else None
 
 

@@ -11,7 +11,7 @@ from triage.capture.arrays import Floats, Indices
 from triage.capture.capture import Column, Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.tables import wide_table
+from triage.dialects.tables import number_cells, wide_table
 from triage.ground.collect_command import Command
 from triage.ground.errors import BadCapture, NotTriageable
 from triage.ground.phrasing import plural
@@ -123,10 +123,7 @@ def _seconds(text: str, header: str) -> float:
     """A time as Streamline writes it: seconds, or minutes and seconds with a colon."""
     total = 0.0
     for piece in text.strip().rstrip("s").split(":"):
-        try:
-            total = total * 60 + float(piece)
-        except ValueError:
-            return np.nan
+        total = total * 60 + number_cells.lone(piece)
     return total * _scale(header)
 
 

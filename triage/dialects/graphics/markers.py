@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -41,15 +41,15 @@ def kind(name: str) -> str:
     return next((k for k, pattern in _KINDS if re.match(pattern, bare, re.IGNORECASE)), "")
 
 
-def metric_of(header: str) -> str:
+def metric_of(header: str, tool: str = "") -> str:
     """Canonical id of a vendor's counter name without its unit, or ""."""
     key = schema.normal(header)
-    own = next((named[key].metric for tool in ("gpa", "intel") if key in (named := tool_names.of(tool))), "")
+    own = next((named[key].metric for t in (tool, "gpa", "intel") if key in (named := tool_names.of(t))), "")
     return own or perfworks.metric_of(header) or schema.by_alias().get(key, "")
 
 
 def choose(
-    headers: Iterable[tuple[int, str]], mapping: Mapping[str, str]
+    headers: Sequence[tuple[int, str]], mapping: Mapping[str, str]
 ) -> tuple[dict[str, tuple[int, str, str]], list[str]]:
     """(metric -> (column, header, unit text), unused headers) of counter columns; of two columns the first wins.
 
@@ -57,10 +57,11 @@ def choose(
     """
     wanted = {schema.normal(k): v for k, v in mapping.items()}
     found: dict[str, tuple[int, str, str]] = {}
+    tool = tool_names.tell(wide_table.split_unit(header)[0] for _, header in headers)
     unmapped = []
     for i, header in headers:
         bare, unit = wide_table.split_unit(header)
-        metric = wanted.get(schema.normal(header)) or wanted.get(schema.normal(bare)) or metric_of(bare)
+        metric = wanted.get(schema.normal(header)) or wanted.get(schema.normal(bare)) or metric_of(bare, tool)
         # GPUPerfAPI has some counters for compute alone, too, which are 0 in draws
         if metric in found and schema.normal(found[metric][1]) == schema.normal(f"CS{header}"):
             unmapped.append(found.pop(metric)[1])
@@ -88,6 +89,8 @@ def column(table: Table, metric: str, values: Floats, where: int, header: str, u
     except UnknownUnit as e:
         raise UnknownUnit(f"{table.files[file].path}: column {header!r}: {e.message}", e.hint) from e
     table.columns[metric] = Column(values * factor if factor != 1.0 else values, header, where + 1, unit, factor, file)
+    if tool_names.lacks(wide_table.split_unit(header)[0], metric):
+        tool_names.enter_opposite(table, metric)
 
 
 def disagree(table: Table, one: Floats, other: Floats, first: str, second: str) -> None:
@@ -141,13 +144,9 @@ def all_names() -> dict[str, list[str]]:
 def collectable(headers: Iterable[str], everything: Mapping[str, list[str]]) -> frozenset[str] | None:
     """Counters that the GPU can give: its vendor's; None when no counter shows the vendor."""
     bare = {wide_table.split_unit(h)[0] for h in headers}
-    if any(perfworks.counter(b) for b in bare):
-        vendor = "nvidia"
-    elif bare & {"EuActive", "EuStall", "GpuCoreClocks", "GtiReadThroughput"}:
-        vendor = "intel"
-    elif tool_names.tell(bare) == "gpa" or bare & {"L2CacheHit", "VALUBusy", "L0CacheHit"}:
-        vendor = "amd"
-    else:
+    told = "nvidia" if any(map(perfworks.counter, bare)) else tool_names.tell(bare)
+    vendor = {"nvidia": "nvidia", "intel": "intel", "gpa": "amd"}.get(told)
+    if vendor is None:
         return None
     mine = set(vendor_names(vendor))
     others = set().union(*(vendor_names(v) for v in ("nvidia", "amd", "intel") if v != vendor)) - mine

@@ -73,12 +73,6 @@ def head(source: Source) -> Head | None:
     return None
 
 
-def headers(source: Source) -> list[str]:
-    """The header cells; [] when there is no event list."""
-    top = head(source)
-    return [] if top is None else top.headers
-
-
 def clean(name: str) -> str:
     """A marker's own name."""
     # the window's table has a blank before every name, which is no indentation
@@ -116,9 +110,9 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     time = wide.numbers[top.time] if top.time >= 0 else np.full(count, np.nan)
     columns = [c for c in (top.global_id, top.row_id, top.parent) if c >= 0]
     shape.alike(source, {top.headers[c]: wide.texts[c] for c in columns}, wide.line)
-    names = np.array([clean(str(n)) for n in wide.texts[top.name]], dtype=object)
+    shown = np.array([clean(str(n)) for n in wide.texts[top.name]], dtype=object)
     parent = _by_parent(wide, top) if top.parent >= 0 else _by_range(ids)
-    keep = _work(names, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])
+    keep = _work(shown, ids, parent, time, [wide.numbers[i] for i, _, _ in found.values()])
     if not keep.any():
         why = "no event has a GPU time" if top.time >= 0 else "no column of GPU times"
         raise NotTriageable(f"{source.path}: PIX event list of {plural(count, 'event')} without timing ({why})", _HINT)
@@ -126,16 +120,16 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     table = Table(
         dialect,
         [source],
-        names[rows],
+        shown[rows],
         {},
-        _levels(names, parent)[rows],
-        _kinds(names, parent, keep)[rows],
+        _levels(shown, parent)[rows],
+        _kinds(shown, parent, keep)[rows],
         lines=wide.only(rows).lines,
         quality=wide.quality,
         unmapped=unmapped,
     )
     # barriers take time; most do no work, others decompress
-    waits = np.array([barriers.is_barrier(str(n)) for n in names[rows]], dtype=bool)
+    waits = np.array([barriers.is_barrier(str(n)) for n in shown[rows]], dtype=bool)
     for metric, (i, _, _) in found.items():
         waits &= (metric == "gpu.time") | ~(wide.numbers[i][rows] > 0)
     for metric, (i, header, unit) in found.items():
@@ -145,13 +139,13 @@ def read(source: Source, options: Options, dialect: str) -> Table:
         )
     above = np.zeros(count, dtype=bool)  # markers: their barriers are those of the calls below
     above[parent[parent >= 0]] = True
-    found_barriers = barriers.before(names, keep & ~above)
+    found_barriers = barriers.before(shown, keep & ~above)
     barriers.enter(table, None if found_barriers is None else found_barriers[rows], top.headers[top.name])
     _time(table, top, time, rows)
     measured = np.logical_or.reduce(
         [np.nan_to_num(c) > 0 for c in (time, *(wide.numbers[i] for i, _, _ in found.values()))]
     )
-    _left_out(table, wide, names, measured & ~keep & ~above)
+    _left_out(table, wide, shown, measured & ~keep & ~above)
     if second >= 0 and "gpu.time" in table.columns and perfworks.counter(top.headers[second]):
         markers.disagree(
             table,
@@ -168,7 +162,14 @@ def read(source: Source, options: Options, dialect: str) -> Table:
     if any(str(n).startswith(DEPRECATED) for n in wide.texts[top.name][:5000]):
         table.notes.append(f"{DEPRECATED.strip()!r} taken off marker names")
     perfworks.compute(table)
+    table.collectable = markers.collectable(top.headers, names())
     return table
+
+
+def names() -> dict[str, list[str]]:
+    """Counters of the NVIDIA, AMD and Intel plug-ins."""
+    own = {"gpu.time": ["EOP to EOP Duration (ns)"], "barrier.count": ["ResourceBarrier and Barrier events"]}
+    return markers.all_names() | own
 
 
 def _time(table: Table, top: Head, time: Floats, rows: Indices) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from triage.capture.capture import Table
 from triage.capture.source import Source
 from triage.dialects import Match, Options
-from triage.dialects.graphics import markers, pix, pix_tool
+from triage.dialects.graphics import pix, pix_tool
 
 NAME = "pix-gui"
 SIGN = ("global",)
@@ -30,12 +30,10 @@ def recognise(source: Source) -> Match | None:
 
 def read(source: Source, options: Options) -> Table:
     """GPU events and markers; raises NotTriageable when timing was not collected."""
-    table = pix.read(source, options, NAME)
-    table.collectable = markers.collectable(pix.headers(source), names())
-    return table
+    return pix.read(source, options, NAME)
 
 
-names = pix_tool.names
+names = pix.names
 
 
 def collect(metrics: list[str]) -> str:

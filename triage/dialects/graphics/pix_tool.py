@@ -8,7 +8,7 @@ from triage.capture.capture import Table
 from triage.capture.redundancy import References
 from triage.capture.source import Source
 from triage.dialects import Match, Options, always
-from triage.dialects.graphics import markers, pix
+from triage.dialects.graphics import pix
 from triage.ground.collect_command import Command
 from triage.ground.errors import NotTriageable
 
@@ -51,17 +51,8 @@ def read(source: Source, options: Options) -> Table:
     table = pix.read(source, options, NAME)
     if len(table.columns) >= MANY:
         table.made_with = frozenset((collect([]),))
-    table.collectable = markers.collectable(pix.headers(source), names())
     return table
 
 
-def names() -> dict[str, list[str]]:
-    """Counters of the NVIDIA, AMD and Intel plug-ins."""
-    return {
-        **markers.all_names(),
-        "gpu.time": ["EOP to EOP Duration (ns)"],
-        "barrier.count": ["ResourceBarrier and Barrier events"],
-    }
-
-
+names = pix.names
 collect = always(Command("pixtool open-capture FRAME.wpix save-event-list events.csv --counters=*", "pixtool"))

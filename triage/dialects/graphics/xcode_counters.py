@@ -150,15 +150,17 @@ def _column(table: Table, header: str, c: int, values: Floats) -> None:
 
 def _several(table: Table) -> None:
     """Metrics that several counters hold together: the highest of shares, the sum of counts."""
+    held = {c.header: (key, c.values) for key, c in (*table.columns.items(), *table.raw.items())}
     for several, word, factor, combine in (
         (xcode_names.HIGHEST, "highest", 0.01, np.fmax.reduce),
         (xcode_names.SUMS, "sum", 1.0, np.nansum),
     ):
         for metric, headers in several.items():
-            found = tuple(h for h in headers if h in table.raw)
+            found = tuple(h for h in headers if h in held)
             if found and metric not in table.columns:
-                values = combine([table.raw[h].values for h in found], axis=0) * factor
-                table.columns[metric] = Column(values, "", formula=f"{word} of {', '.join(found)}", inputs=found)
+                values = combine([held[h][1] for h in found], axis=0) * factor
+                inputs = tuple(held[h][0] for h in found)
+                table.columns[metric] = Column(values, "", formula=f"{word} of {', '.join(found)}", inputs=inputs)
 
 
 def collect(metrics: list[str]) -> str:

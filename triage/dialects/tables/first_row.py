@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from math import isnan
 
 from triage.capture.cells import cells
 from triage.capture.source import Source
+from triage.dialects.tables.number_cells import lone
 
 LOOKED_AT = 50  # rows
 MIN_ROWS = 4  # that it takes to be no accident
@@ -27,13 +29,5 @@ def shorter_below(
     usual = counts.pop()
     if not max((*numeric, *text), default=width) < usual < width - 1:
         return []
-    in_place = all(_is_number(row[c]) == _is_number(rows[0][c]) for row in rows[1:-1] for c in numeric)
+    in_place = all(isnan(lone(row[c])) == isnan(lone(rows[0][c])) for row in rows[1:-1] for c in numeric)
     return [usual] if in_place else []
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

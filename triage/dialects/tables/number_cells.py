@@ -205,3 +205,11 @@ def _number(cell: float | None) -> float:
         return float(cell) if cell is not None else np.nan
     except OverflowError:  # an integer of four hundred digits
         return float("inf")
+
+
+def lone(text: str) -> float:
+    """One cell as a number, NaN for anything else."""
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan

@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from triage import schema
+from triage.capture.capture import Column, Table
 from triage.ground import csv_rows
 
 TOOLS = ("adreno", "agi-img", "gpa", "intel", "mali", "pvrtune")
@@ -56,6 +57,18 @@ def _marks(tool: str) -> frozenset[str]:
 def tools(counter: str) -> list[str]:
     """The tools that have a counter of this name."""
     return [tool for tool in TOOLS if schema.normal(counter) in of(tool)]
+
+
+def lacks(counter: str, metric: str) -> bool:
+    """True for a counter that holds what a metric lacks to one."""
+    return any((named := of(tool)[schema.normal(counter)]).lacks and named.metric == metric for tool in tools(counter))
+
+
+def enter_opposite(table: Table, metric: str) -> None:
+    """Turn a share into the metric that it lacks to one: a miss rate into the hit rate."""
+    raw = table.raw[table.columns[metric].header] = table.columns[metric]
+    formula = f"1 - {raw.header}"
+    table.columns[metric] = Column(1 - raw.values, raw.header, unit=raw.unit, formula=formula, inputs=(raw.header,))
 
 
 def tell(names: Iterable[str]) -> str:
