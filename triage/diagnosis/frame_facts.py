@@ -332,7 +332,9 @@ def _pairs(capture: Capture, own: Floats, leaf: Masks, total: float) -> Facts:
             break
         ways = [(x, y) for x, y in ((a, b), (b, a)) if compute[x] and alone[x]]
         for guest, host in ways:
-            fences = pass_order.movable(roles, place[int(rows[guest])], place[int(rows[host])], walls, groups[order].tolist())
+            fences = pass_order.movable(
+                roles, place[int(rows[guest])], place[int(rows[host])], walls, groups[order].tolist()
+            )
             if fences is not None:
                 break
         if fences is None:
