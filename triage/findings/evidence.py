@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
+
+import numpy as np
 
 from triage import schema
 from triage.capture.arrays import Values
@@ -15,6 +18,7 @@ from triage.ground.terminology import localize
 from triage.ground.units import display, show
 from triage.inference.evaluate import Lookup
 from triage.rulebook.expression import TRUE, Condition
+from triage.rulebook.expression import value as compiled
 from triage.rulebook.rule import Rule, reads
 
 EQUAL = 0.005  # of a value: two that are closer print the same three digits
@@ -53,10 +57,8 @@ def make_check(
         # a choice between metrics is as traceable as the one it took
         source = next(o for o in inputs if o.metric == chosen)
     else:
-        # names and thresholds of the rule's own mean nothing to who reads a report
-        formula = rule.let.get(name, c.left)
-        text = formula.text if all(map(schema.known, formula.names)) else f"formula of {rule.id}"
-        source = Origin(name, value, unit, formula=text, inputs=inputs)
+        formula = lookup.view.once(("formula of", rule.id, lookup.method, name), lambda: _formula(lookup, name))
+        source = Origin(name, value, unit, formula=formula, inputs=inputs)
     shown, shown_unit = display(value, unit)
     limit = None if bound is None else display(bound, unit)[0]
     margin = None if limit is None else round(shown - limit, 6)
@@ -80,6 +82,42 @@ def make_check(
         left,
         stated=not {name, chosen}.isdisjoint(_names_in(rule.finding)),
     )
+
+
+def _formula(lookup: Lookup, name: str, outside: tuple[str, ...] = ()) -> str:
+    """A formula over metrics and numbers alone: names of the rule's own give way to what they stand for."""
+    rule = lookup.rule
+    if name in rule.thresholds:
+        return as_written(rule.threshold(name, lookup.method), rule.thresholds[name].unit)
+    text = " or ".join(_known(rule.let[name].text, lookup)) if name in rule.let else name
+    kept = ("or", name, *outside)
+    text = _OWN_NAME.sub(lambda m: m[0] if m[0] in kept else _formula(lookup, m[0], (name, *outside)), text)
+    text = _CHOICE.sub(lambda m: _choice(m[1].split(", "), lookup.view), text)
+    text = text.replace("not measured, ", "").replace(", not measured", "")
+    return f"({text})" if outside and " " in text and not _CALL.fullmatch(text) else text
+
+
+def _known(text: str, lookup: Lookup) -> list[str]:
+    """The alternatives of `a or b`, without those that no workload has a value for; the last one where none has."""
+    parts, depth = [""], 0
+    for word in re.split(r"(\(|\)| or )", text):
+        depth += (word == "(") - (word == ")")
+        if word == " or " and not depth:
+            parts.append("")
+        else:
+            parts[-1] += word
+    return [p for p in parts[:-1] if np.isfinite(lookup.once(compiled(p))).any()] + parts[-1:]
+
+
+def _choice(choices: Sequence[str], view: View) -> str:
+    """The highest of several, without those that the capture lacks."""
+    held = [c for c in choices if not (schema.known(c) and view.lacks(c))]
+    return f"most({', '.join(held)})" if len(held) > 1 else held[0] if held else "not measured"
+
+
+_CHOICE = re.compile(r"\bmost\(([^()]*)\)")
+_CALL = re.compile(r"\w+\([^()]*\)")
+_OWN_NAME = re.compile(r"(?<![\w.])[a-z]\w*(?![\w.(])")  # of a formula: no metric, whose id has a dot, and no function
 
 
 def metrics_behind(rule: Rule, c: Condition) -> tuple[str, ...]:
