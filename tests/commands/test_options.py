@@ -134,7 +134,7 @@ def test_every_option_reaches_the_settings(tmp_path: Path) -> None:
         (["diagnose", SAMPLE, "--set", "crop-limited.zzz=3"], "--set: SOL017 (crop-limited) has no threshold 'zzz' - choose noticeable, busy, none or even"),
         (["diagnose", SAMPLE, "--set", "crop-limited"], "--set 'crop-limited': expected RULE.threshold=VALUE"),
         (["compare", SAMPLE], "need one capture before and one after (got 1) - write: triage compare BEFORE AFTER, or --before FILE... --after FILE..."),
-        (["diagnose", SAMPLES], f"{SAMPLES}: folder with 247 captures - use: triage batch {SAMPLES} -o OUT"),
+        (["diagnose", SAMPLES], f"{SAMPLES}: folder with 248 captures - use: triage batch {SAMPLES} -o OUT"),
         (["diagnose", SAMPLES / "gpu-trace" / "demo_frame", "--dialect", "ncu-raw"], f"{SAMPLES / 'gpu-trace' / 'demo_frame'}: a folder, expected a file - name a file, or remove --dialect"),
     ],
 )  # fmt: skip

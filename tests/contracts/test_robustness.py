@@ -406,9 +406,9 @@ def test_each_number_of_the_report_has_a_test() -> None:
 
 # takes what rules, tables and glossaries hold, of which there is an end; names out of captures have none
 ENDLESS_CACHES = {
-    "_bare(arch)", "_compiled(name, definitions)", "_dialect(module)", "_groups(work)", "_heads(one)", "_keys(kind)", "_load(module)", "_doctor(settings)", "_ours(path)", "_parse(formula)", "_pattern(names)", "_publishers(text)",
+    "_bare(arch)", "_compiled(name, definitions)", "_dialect(module)", "_groups(work)", "_heads(one)", "_keys(kind)", "_load(module)", "_marks(tool)", "_doctor(settings)", "_ours(path)", "_parse(formula)", "_pattern(names)", "_publishers(text)",
     "_names_in(sentence)", "_range(gpcs, each, sms, groups, size)", "_words(names)", "_written(key)", "among(neighbours)", "condition(text)", "cut(text)", "in_words(revision)", "joined(names)", "leaves(metric, collectable)",
-    "limits_for(arch)", "name(opcode, sm)", "names(formula)", "student(p, free)", "table(name)", "templates(product)", "value(text)", "word_set(key)",
+    "limits_for(arch)", "name(opcode, sm)", "names(formula)", "of(tool)", "student(p, free)", "table(name)", "templates(product)", "value(text)", "word_set(key)",
 }  # fmt: skip
 
 

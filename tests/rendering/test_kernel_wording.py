@@ -102,7 +102,7 @@ def test_no_format_speaks_of_what_is_drawn(form: str) -> None:
         assert [line for line in text.splitlines() if DRAWN.search(line)] == []
 
 
-LITERAL = re.compile(r'"((?:[^"\\\\]|\\\\.)*)"')  # in the page's script
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')  # in the page's script
 
 
 def test_the_pages_script_takes_its_noun_from_the_report(tmp_path: Path) -> None:

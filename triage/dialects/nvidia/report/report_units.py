@@ -15,7 +15,6 @@ _DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _EXACT: dict[str, str] = _DATA["names"]
 _RULES: list[tuple[re.Pattern[str], str]] = [(re.compile(pattern), unit) for pattern, unit in _DATA["rules"]]
 _STEMS: list[tuple[re.Pattern[str], str]] = [(re.compile(pattern), unit) for pattern, unit in _DATA["stems"]]
-_COUNTED = re.compile(r"[^.]*__[^.]*|.*")  # without the prefixes of PM sampling and the suffixes of roll-ups
 
 
 @lru_cache(16_384)
@@ -26,7 +25,8 @@ def unit(name: str) -> str:
     found = next(text for pattern, text in _RULES if pattern.search(name))
     if found not in ("rate", "per cycle", "stem"):
         return found
-    counted = _COUNTED.findall(name)[0]
+    head = name.partition(".")[0]
+    counted = head if "__" in head else name  # without the suffixes of roll-ups
     base = next((text for pattern, text in _STEMS if pattern.search(counted)), "")
     if found == "rate":
         return "hz" if base == "cycle" else f"{base}/s" if base else ""
