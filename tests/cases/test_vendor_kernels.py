@@ -132,7 +132,7 @@ XE: Patients = {
     "particles": _xe("fp32-bound", active=0.95, alu0=0.9, alu1=0.3, both=0.25, vram=0.05, sbid=0.02),
     "tuned": _xe("matrix-bound near-limit", active=0.9, xmx=0.86, alu0=0.1, alu1=0.1, sbid=0.3, vram=0.2, occupancy=0.5),
     "starved": _xe("matrix-underfed memory-latency", active=0.3, xmx=0.22, alu0=0.08, alu1=0.1, sbid=0.6, vram=0.2, occupancy=0.5, l3=0.8),
-    "gemm_by_hand": _xe("matrix-unused", active=0.85, xmx=0, alu0=0.8, alu1=0.3, vram=0.05, sbid=0.1),
+    "gemm_by_hand": _xe("matrix-unused near-limit", active=0.85, xmx=0, alu0=0.8, alu1=0.3, vram=0.05, sbid=0.1),
     "holes": _xe("uncoalesced-loads", **XE_LAZY | {"used": 0.12, "vram": 0.55, "sbid": 0.7, "l3": 0.1, "lsc": 0.05}),
     "few_threads": _xe("low-occupancy memory-latency", **XE_LAZY | {"occupancy": 0.35, "sbid": 0.6, "vram": 0.12, "active": 0.25}),
     "l3_banks": _xe("l2-bandwidth", **XE_LAZY | {"l3_stall": 0.7, "l3": 0.93, "sbid": 0.7, "vram": 0.08, "lsc": 0.1}),

@@ -39,11 +39,11 @@ def units(*rows: tuple[float, float, float]) -> dict[str, list[float]]:
 
 
 def test_passes_that_need_different_units_make_a_pair(book: Rulebook) -> None:
-    shadow, occlusion = (0.1, 0.1, 0.8), (0.8, 0.1, 0.0)
-    found = facts(frame(units(shadow, occlusion), ["geometry", "compute"], [2.0, 2.0], ("Shadows", "SSAO")), book)
+    shadow, waves = (0.1, 0.1, 0.8), (0.8, 0.1, 0.0)
+    found = facts(frame(units(shadow, waves), ["geometry", "compute"], [2.0, 2.0], ("Shadows", "Ocean FFT")), book)
     # SM 0.1 x 2 + 0.8 x 2 = 1.8 ms of work, at 90 % of peak 2 ms: one hides the other completely
     assert found["frame.pair_share"][0] == pytest.approx(0.5)
-    assert "“Shadows” (2 ms, ZROP on top) with “SSAO” (2 ms, SM on top)" in found["frame.pair_share"][1]
+    assert "“Shadows” (2 ms, ZROP on top) with “Ocean FFT” (2 ms, SM on top)" in found["frame.pair_share"][1]
 
 
 def test_passes_that_need_the_same_unit_make_none(book: Rulebook) -> None:
@@ -54,7 +54,7 @@ def test_passes_that_need_the_same_unit_make_none(book: Rulebook) -> None:
 
 def test_full_warp_slots_leave_no_room_for_a_guest(book: Rulebook) -> None:
     rows = units((0.1, 0.1, 0.8), (0.6, 0.1, 0.0)) | {"sm.occupancy": [0.9, 0.9]}
-    found = facts(frame(rows, ["geometry", "compute"], [2.0, 2.0], ("Shadows", "SSAO")), book)
+    found = facts(frame(rows, ["geometry", "compute"], [2.0, 2.0], ("Shadows", "Ocean FFT")), book)
     assert found["frame.pair_share"][0] == pytest.approx((4 - 3.6) / 4)
 
 

@@ -89,7 +89,7 @@ def test_alike_kernels_are_told_once() -> None:
     said = text_of(SAMPLES / "nsys-sqlite/training_two_gpus.sqlite")
     assert re.search(r"layer_norm<float, 256> x6: 1.8 ms \(0.7 %\) \(and \d alike, ", said)
     assert "device 0 NVIDIA H100 80GB HBM3: busy 60" in said
-    assert "to do, by saving: 1. bus-traffic ~28.3 ms (medium confidence); 2. " in said
+    assert "to do, by saving: 1. bus-traffic ~13.3 ms (medium confidence); 2. " in said
     sure, _, unsure = said.partition("== whole capture, unsure")
     assert "blocking-sync (FRM030, high confidence)" in sure
     assert "bus-traffic (FRM033, medium confidence)" in unsure

@@ -28,6 +28,7 @@ class WorkloadsByTime(Sequence[MarkerRow]):
     def __init__(self, doc: Result, titles: Mapping[str, str]) -> None:
         self._titles = titles
         self._works = doc["workloads"]
+        self._whole = len(self._works) == doc["frame"]["workloads"]
         self._findings: dict[str, list[FindingEntry]] = {}
         for f in doc["findings"]:
             self._findings.setdefault(f["workload"], []).append(f)
@@ -50,6 +51,11 @@ class WorkloadsByTime(Sequence[MarkerRow]):
     def roots(self) -> set[str]:
         """Root causes of all workloads."""
         return {chain[0] for chain in column(self._works, "chain") if chain}
+
+    @property
+    def saved_ns(self) -> float | None:
+        """Saving of all workloads together; None where --top leaves some out."""
+        return float(sum(ns or 0.0 for ns in column(self._works, "saved_ns"))) if self._whole else None
 
     def best_findings(self) -> Iterator[FindingEntry]:
         """The best finding of each workload that has a listed one."""

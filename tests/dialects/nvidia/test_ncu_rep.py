@@ -485,7 +485,9 @@ def test_findings_say_where(tmp_path: Path) -> None:
     assert (store["file"], store["line"], store["share"], store["excess"]) == (CU, 13, 1.0, 8.0)
     (load,) = store["waits_for"]
     assert (load["mnemonic"], load["line"], load["argument"], load["queue"]) == ("LDG", 12, 1, False)
-    words = "transpose.cu:13 (global store) “out[x * h + y] = v;”: 100 % of excess store sectors, 8.0x the accesses needed"
+    words = (
+        "transpose.cu:13 (global store) “out[x * h + y] = v;”: 100 % of excess store sectors, 8.0x the accesses needed"
+    )
     waits = "a global store waits for the global load (LDG) of argument 1 (const float*) at transpose.cu:12"
     for fmt in ("terminal", "markdown", "jira", "html"):
         text = " ".join(re.sub(r"[\\{}]", "", run("diagnose", path, "-f", fmt, "--full").stdout).split())
