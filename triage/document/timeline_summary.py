@@ -35,13 +35,14 @@ class DeviceGap(GapEntry):
 
 
 class TimelineEntry(TypedDict):
-    """A trace at a glance; devices: by the names that reports give them; length_ns: from the first start to the last end of any device; busy: share of it, of all devices."""
+    """A trace at a glance; devices: by the names that reports give them; length_ns: from the first start to the last end of any device; busy: share of it, of all devices. by_rank: each device is a rank of one job, which all run the same work at once."""
 
     span_ns: int
     busy_ns: int
     idle_ns: int
     gap_count: int
     devices: dict[str, DeviceEntry]
+    by_rank: bool
     length_ns: int
     busy: float
     idle: list[IdleEntry]
@@ -56,10 +57,16 @@ def length(d: DeviceEntry) -> int:
 
 def device_names(frame: FrameEntry) -> dict[str, str]:
     """What reports call each device: `device 0`, of a job `rank 3`, of several captures `capture 2 device 0`."""
-    keys, ranks = list(frame["timeline"] or ()), [f"rank {r['rank']}" for r in frame["ranks"] or ()]
-    if len({*ranks}) == len(ranks) == len({key.partition(":")[0] for key in keys}) == len(keys):
-        return dict(zip(keys, ranks, strict=True))
+    keys = list(frame["timeline"] or ())
+    if _is_by_rank(frame):
+        return dict(zip(keys, (f"rank {r['rank']}" for r in frame["ranks"] or ()), strict=True))
     return {key: f"capture {key.replace(':', ' device ')}" if ":" in key else f"device {key}" for key in keys}
+
+
+def _is_by_rank(frame: FrameEntry) -> bool:
+    """True if each device is one rank of a job, with a trace and a number of its own."""
+    keys, ranks = list(frame["timeline"] or ()), [r["rank"] for r in frame["ranks"] or ()]
+    return 0 < len({*ranks}) == len(ranks) == len({key.partition(":")[0] for key in keys}) == len(keys)
 
 
 def over_devices(frame: FrameEntry) -> str:
@@ -101,6 +108,7 @@ def timeline(frame: FrameEntry, shown: Collection[str | None] = ()) -> TimelineE
         "idle_ns": sum(d["idle_ns"] for d in devices.values()),
         "gap_count": sum(d["gap_count"] for d in devices.values()),
         "devices": devices,
+        "by_rank": _is_by_rank(frame),
         "length_ns": max(map(length, devices.values())),
         "busy": busy / whole if (whole := sum(map(length, devices.values()))) else 0.0,
         "idle": [

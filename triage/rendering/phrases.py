@@ -82,9 +82,10 @@ def recoverable(s: Summary) -> str:
         return "unknown (no durations)"
     if not r["likely"]["ns"]:
         return "none found"
-    devices = s["timeline"]["devices"] if s["timeline"] else {}
-    each, count = over(len(devices), "device"), len(devices)
-    if each and all(name.startswith("rank ") for name in devices):  # which run the same work at once
+    t = s["timeline"]
+    count = len(t["devices"]) if t else 0
+    each = over(count, "device")
+    if each and t and t["by_rank"]:
         each += f", {time(r['likely']['ns'] / count)} per rank"
     share = percent(r["likely"]["share"])
     return f"{time(r['likely']['ns'])} ({share}){each}, {range_(r['low']['ns'], r['bound']['ns'])}"
