@@ -56,7 +56,8 @@ def _marks(tool: str) -> frozenset[str]:
 
 def tools(counter: str) -> list[str]:
     """The tools that have a counter of this name."""
-    return [tool for tool in TOOLS if schema.normal(counter) in of(tool)]
+    key = schema.normal(counter)
+    return [tool for tool in TOOLS if key in of(tool)]
 
 
 def lacks(counter: str, metric: str) -> bool:
