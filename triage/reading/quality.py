@@ -26,7 +26,7 @@ MAX_OF = {"ns": 8.64e13, "hz": 1e12, "byte/s": 1e17}  # a day; a hundred times w
 RESET_NS = 1e10
 ROUNDING = 0.005  # of a share: what the tools round to whole percent, and no more
 TINY = 1e-9
-OWN = 0.1  # of the span, from which on the profiler is part of what it shows
+OWN = 0.1  # of the span: from here on the profiler itself takes a part of the times that it shows
 # heuristic: of the lowest memory clock; a larger difference moves the times of memory-bound work as much
 SAME_CLOCK = 1.1
 LOCKED = 0.9  # of the highest clock: nearer to it the busier side stays the busier

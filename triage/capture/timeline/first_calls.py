@@ -45,7 +45,6 @@ def beyond_usual(trace: Trace, gaps: Gaps, host: Indices, rows: Indices) -> tupl
             elif len(others) > 1 and host[i] >= MIN_STALL_TIMES * usual:
                 stalled[i] = max(stalled[i], int(host[i] - usual))
     stalled[excess > 0] = 0
-    warm = (
-        int(np.flatnonzero(excess).max(initial=-1)) + 1
-    )  # until the last first call, others are slow for the same reasons
+    # until the last first call, others are slow for the same reasons
+    warm = int(np.flatnonzero(excess).max(initial=-1)) + 1
     return int(excess.sum() + stalled[:warm].sum()), int(stalled[warm:].sum())
